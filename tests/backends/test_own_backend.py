@@ -137,5 +137,7 @@ def test_checks_of_clusters_know_the_backend(own: str) -> None:
 
 def test_pages_and_new_files_name_it(own: str) -> None:
     assert f"- **{own}**: AppWrapper (`workload.codeflare.dev/v1beta2`)" in comparison_page()
-    assert f"{own}\n\nIndex of a replica: label `batch.kubernetes.io/job-completion-index`" in contract_page()
+    assert f"**{own}**: the index in the label `batch.kubernetes.io/job-completion-index`;" in " ".join(
+        contract_page().split()
+    )
     assert f"# backend: volcano   # or jobset, trainer, kubeflow, kubedl, {own}\n" in skeleton("prod")

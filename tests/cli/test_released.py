@@ -12,7 +12,8 @@ from tests.cli.reviewing import events, read
 from tests.cli.running import run
 from tests.support import previews
 from tests.support.releases import PROMOTED, project, release
-from trainform.review.touched import files_read, touched
+from trainform.deployed.stacks import files_read
+from trainform.review.touched import touched
 from trainform.spec.stack import load_any_stack
 
 STACK = "sdxl-lora.prod"

@@ -190,7 +190,7 @@ def test_git_tells_why_not(project: Path) -> None:
     code, out, err = run("review", "--changed-since", "mian")
     assert (code, out) == (2, "")
     assert "--changed-since = mian" in err
-    assert "did you mean main?" in err
+    assert "fix: give one that `git log` shows: main, origin/main" in err
 
 
 @pytest.mark.parametrize("words", [["--changed-since", "main"], ["--all", "-e", "dev"], ["dev", "hello.dev"]])

@@ -129,17 +129,11 @@ def test_what_is_no_name_of_a_commit(project: Path, since: str) -> None:
 
 
 def test_an_unknown_name(project: Path) -> None:
-    git(project, "update-ref", "refs/remotes/upstream/release", "main")
-    assert "--changed-since = master" in refusal(project, "master")
-    for since, fix in {
-        "mian": "did you mean main?",
-        "release": "did you mean upstream/release?",
-        "v9.9": "give one that `git log` shows, or fetch it first",
-        "main:README.md": "give one that `git log` shows, or fetch it first",
-    }.items():
+    for since in ("master", "v9.9", "main:README.md"):
         said = refusal(project, since)
+        assert f"--changed-since = {since}" in said
         assert "why: git knows no such branch, tag or commit" in said
-        assert f"fix: {fix}" in said
+        assert "fix: give one that `git log` shows: main, origin/main" in said
 
 
 def test_a_shallow_clone(project: Path, tmp_path: Path) -> None:

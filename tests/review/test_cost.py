@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from fractions import Fraction
 from typing import Any
@@ -102,7 +103,7 @@ def test_a_kept_claim_that_leaves_the_stack_still_costs() -> None:
     kept = cost_of(context(steps=(leaves,), environment=priced))
     assert (kept.before, kept.after, kept.difference) == (usd("2.00"), usd("2.00"), usd("0.00"))
     lost = cost_of(
-        context(steps=(structs.replace(leaves, old=structs.replace(claim, keep=False)),), environment=priced)
+        context(steps=(structs.replace(leaves, old=dataclasses.replace(claim, keep=False)),), environment=priced)
     )
     assert (lost.before, lost.difference) == (usd("2.00"), usd("-2.00"))
 

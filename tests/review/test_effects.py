@@ -308,7 +308,7 @@ def test_a_renamed_namespace() -> None:
     assert (made.thing, made.object) == ("namespace", "ai-old")
     component, gone = platform("replace", NAMESPACE, "namespace", *namespaces, *sides).preview.steps
     assert gone.old is not None
-    kept = structs.replace(gone, old=structs.replace(gone.old, keep=True))
+    kept = structs.replace(gone, old=dataclasses.replace(gone.old, keep=True))
     assert sentences(context(others=[component, kept])) == [
         "Replaces the namespace ai-old by ai-new because `environment.namespace.name` changes; the old one is kept."
     ]

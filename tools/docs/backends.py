@@ -7,65 +7,42 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 
 from tools.docs.markdown import item, page, paragraph, table
-from trainform.backends.refusals import support_fix
 from trainform.backends.support import Support
 from trainform.backends.table import BACKENDS
 from trainform.spec.experiment import Experiment
 from trainform.spec.model import models_of
 
 INTRODUCTION = """\
-Written by `make golden` from the tables in `components/trainform/backends`, so it says what is rendered and refused.
+Written by `make golden` from the tables in `components/trainform/backends`.
 
-`backend:` in an experiment names the operator that runs the job; empty, it is the one of the environment. The \
-experiment stays the same. \
-What an operator cannot express is refused by `trainform check` where meaning would be lost, and noted by it and by \
-`trainform plan` where \
-it would not. To change the operator of a job, read [Move a job to another \
-operator](../how-to/move-between-operators.md)."""
+`backend:` in an experiment names the operator that runs the job; without it the environment's is used. `trainform \
+check` refuses what the operator cannot do, says why and what to write, and names the backends that can. [Move a job \
+to another operator](../how-to/move-between-operators.md) has the steps."""
 
 REPLICAS = """\
-Labels and annotations of the job change in place everywhere. Replicas, where they stand above, change in place for \
-roles whose number no \
-process was given: unranked ones, and that of an elastic job within its bounds. What other controllers write into a \
-job (Kueue's `suspend` \
-and its entry of `runtimePatches`, defaults of webhooks) is never a change."""
-
-ENDINGS = """\
-A job ends when all its pods have succeeded. Where others would run on (SSH servers, parameter servers, unranked \
-roles), it ends with one \
-role: the one that launches, TensorFlow's chief or else all its workers, or, where the job has unranked roles, the \
-role of rank 0. \
-`trainform plan` reads what ends the job from the rendered objects, your patches and policies included, and says so \
-where nothing does. \
-A PyTorchJob differs: with training-operator the end of its Master ends it, and workers that still run are removed.
-
-Where other pods would run on, the job ends by:"""
-
-FIELDS = """\
-Every field that is not in this table does on all operators what [its text](fields.md) says."""
+Labels and annotations of the job change in place on all operators. Replicas change in place only for unranked roles \
+and for an elastic job within its bounds. What other controllers write into a job, such as Kueue's `suspend`, is never \
+a change. `Ends by` matters where some pods never end by themselves: [how a job ends](../explanation/failure.md)."""
 
 LEGEND = """\
-`yes`: as its text says. `differs`: done in the operator's own way. `noted`: done, or left out, in a way that may \
-surprise; `check` and \
-`plan` say so. `refused`: `check` refuses it. A field is refused in its parts, too."""
+A field that is not in this table does what [its text](fields.md) says on all operators, and so does `yes`. `differs`: \
+in the operator's own way, see below. `noted`: the same, and it may surprise, so `check` and `plan` have a note. \
+`refused`: with all its parts."""
 
 
 def comparison_page() -> str:
-    """Markdown: what each operator is given, then where it differs from what an experiment's fields say."""
+    """Markdown: the objects of each operator, then where it differs from what an experiment's fields say."""
     return page(
         "# Backends",
         *map(paragraph, INTRODUCTION.split("\n\n")),
-        "## What an operator is given",
+        "## Objects and endings",
         "\n".join(_operators()),
         paragraph(REPLICAS),
-        "## How a job ends",
-        *map(paragraph, ENDINGS.split("\n\n")),
-        "\n".join(item(f"**{name}**: {backend.ENDS}.") for name, backend in BACKENDS.items()),
         "## Where they differ",
-        paragraph(FIELDS),
-        table(("field", *BACKENDS), _overview()),
         paragraph(LEGEND),
-        *(block for name in BACKENDS for block in _differences(name)),
+        table(("field", *BACKENDS), _overview()),
+        "## In their own way",
+        "\n".join(_differences()),
     )
 
 
@@ -85,6 +62,7 @@ def _operators() -> Iterator[str]:
     for name, backend in BACKENDS.items():
         yield item(f"**{name}**: {backend.MAKES}; admitted by {' or '.join(backend.ADMISSIONS)}.")
         yield item(f"Changes in place: {', '.join(f'`{path}`' for path in backend.IN_PLACE)}.", depth=1)
+        yield item(f"Ends by: {backend.ENDS}.", depth=1)
 
 
 def _overview() -> Iterator[tuple[str, ...]]:
@@ -108,22 +86,23 @@ def _word(support: Support | None) -> str:
     return "refused" if support.is_refusal else "noted" if support.noted else "differs"
 
 
-def _differences(backend: str) -> Iterator[str]:
-    """The section of one operator: its own way with fields."""
-    yield f"### {backend}"
-    fields: dict[str, list[str]] = {}
+def _differences() -> Iterator[str]:
+    """An item for each field that some operators handle in their own way; fields with the same texts share one."""
+    fields: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for field in field_paths(Experiment):
-        support = BACKENDS[backend].FIELDS.get(field)
-        if support is not None:
-            fields.setdefault(_text(field, support), []).append(f"`{field}`")
-    yield "\n".join(item(f"{', '.join(names)}: {text}") for text, names in fields.items())
+        ways = _ways(field)
+        if ways:
+            fields.setdefault(tuple(ways.items()), []).append(f"`{field}`")
+    for texts, names in fields.items():
+        yield item(", ".join(names))
+        yield from (item(f"{operators}: {text}.", depth=1) for text, operators in texts)
 
 
-def _text(field: str, support: Support) -> str:
-    if support.is_refusal:
-        return f'refused: "{support.how}". Fix: {support_fix(field, support)}.'
-    return (
-        f"noted: {support.how}. If that is not wanted: {support_fix(field, support)}."
-        if support.noted
-        else f"{support.how}."
-    )
+def _ways(field: str) -> dict[str, str]:
+    """Return each text about a supported field, with the names of the operators that it is true of."""
+    ways: dict[str, str] = {}
+    for name, backend in BACKENDS.items():
+        support = backend.FIELDS.get(field)
+        if support is not None and not support.is_refusal:
+            ways[support.how] = f"{ways[support.how]}, {name}" if support.how in ways else name
+    return ways

@@ -7,7 +7,8 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 
 import pulumi
 
@@ -16,20 +17,16 @@ from trainform import resources
 
 ORIGIN = """\
 Written by `make golden` from the classes in `components/trainform/resources`. `TrainingJob` makes all others but \
-`Platform` below itself, each with what its part of the experiment says. Each works alone in a Pulumi program too, and \
-inside a component of your own.
+`Platform`. Each works alone in a Pulumi program too, and inside a component of your own.
 
-All of them but `Platform` and `TrainingQueue` need the environment's namespace. Each preview looks for it on the live \
-cluster, so it has to exist before the first \
-preview: `Platform` belongs to a program, or a stack, of its own, which is applied first."""
+All but `Platform` and `TrainingQueue` need the environment's namespace before the first preview, so `Platform` \
+belongs to a program of its own."""
+SHARED = "Inputs of several components:"
 MOCKS = """\
-Unit tests of a program with components use `pulumi.runtime.set_mocks`, as Pulumi documents it. There is no cluster \
-and no engine then: \
-the checks of the files run, those of the live cluster and the hooks that explain or repeat a failed attempt are left \
-out. A component that needs the \
-stack's secret `trainform:sshSecret` finds one that `pulumi.runtime.set_all_config` has set as a secret."""
+With `pulumi.runtime.set_mocks` the files are checked and the live cluster is not. `set_all_config` sets the secret \
+that SSH keys are derived from. `python -m unittest test_jobs` runs this file, `test_jobs.py` in the project's \
+folder:"""
 HEADING = "## In unit tests"
-RUN_TEST = "This file, `test_jobs.py` in the project's folder, runs with `python -m unittest test_jobs`:"
 
 # A whole module of tests. A test runs it in the repository.
 TEST_EXAMPLE = """\
@@ -116,27 +113,43 @@ pulumi.export("queues", platform.queues)
 
 
 def components_page() -> str:
-    """Markdown: a section for each component, `TrainingJob` first."""
-    sections = (block for name in EXAMPLES for block in _section(getattr(resources, name)))
-    origin = map(paragraph, ORIGIN.split("\n\n"))
-    example = f"```python\n{TEST_EXAMPLE}```"
-    return page("# Components", *origin, *sections, HEADING, paragraph(MOCKS), RUN_TEST, example)
+    """Markdown: the inputs that components share, then a section for each, `TrainingJob` first."""
+    kinds = [getattr(resources, name) for name in EXAMPLES]
+    counts = Counter(line for kind in kinds for line in _inputs(kind))
+    shared = [line for line, count in counts.items() if count > 1]
+    return page(
+        "# Components",
+        *map(paragraph, ORIGIN.split("\n\n")),
+        SHARED,
+        "\n".join(shared),
+        *(block for kind in kinds for block in _section(kind, shared)),
+        HEADING,
+        paragraph(MOCKS),
+        f"```python\n{TEST_EXAMPLE}```",
+    )
 
 
-def _section(kind: type[pulumi.ComponentResource]) -> Iterator[str]:
+def _section(kind: type[pulumi.ComponentResource], shared: Collection[str]) -> Iterator[str]:
     yield f"## {kind.__name__}"
     text = inspect.getdoc(kind)
     assert text is not None, kind
     yield from map(paragraph, text.split("\n\n"))
     yield f"```python\n{EXAMPLES[kind.__name__]}```"
-    yield "Inputs:"
-    texts = input_texts(kind)
-    yield "\n".join(
-        item(f"**`{name}`** (`{parameter.annotation}`{_default(parameter)}): {texts[name]}")
-        for name, parameter in parameters(kind).items()
-    )
+    own = [line for line in _inputs(kind) if line not in shared]
+    if own:
+        yield "Inputs:"
+        yield "\n".join(own)
     yield "Outputs:"
     yield "\n".join(item(f"**`{name}`** (`{typed}`): {text}") for name, (typed, text) in outputs(kind).items())
+
+
+def _inputs(kind: type[pulumi.ComponentResource]) -> list[str]:
+    """Return an item for each input."""
+    texts = input_texts(kind)
+    return [
+        item(f"**`{name}`** (`{parameter.annotation}`{_default(parameter)}): {texts[name]}")
+        for name, parameter in parameters(kind).items()
+    ]
 
 
 def parameters(kind: type[pulumi.ComponentResource]) -> dict[str, inspect.Parameter]:

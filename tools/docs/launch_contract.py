@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from tools.docs.markdown import item, page, paragraph
+from tools.docs.markdown import item, page, paragraph, table
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.manifests.env import KEPT_PREFIX
@@ -14,48 +14,25 @@ from trainform.plan.variables import REPLICA_INDEX, VARIABLES
 from trainform.spec.launchers import LAUNCHERS
 
 INTRODUCTION = """\
-Written by `make golden` from the tables in `components/trainform/plan/variables.py` and `plan/launch/launch.py`, so \
-it says what is \
-rendered.
+Written by `make golden` from `components/trainform/plan/variables.py` and `plan/launch/launch.py`.
 
-What a launcher needs to know is worked out on the plan. It stands in the pod template as plain values, in a preview \
-as plain changes, and \
-`trainform plan` shows where each comes from. A template cannot hold the replica's index, since all replicas of a role \
-share it. The index \
-comes from the operator's label (see [below](#what-comes-from-the-operator)) into `TRAINFORM_REPLICA_INDEX`, and a \
-short script computes \
-the rest and hands over to the launcher with `exec`. `trainform render` prints the script."""
+The launcher's variables are plain values in the pod template, so a preview shows each change; `trainform plan` shows \
+where each comes from. Only the index of a replica is not in the template, which all replicas of a role share: the \
+operator gives it by a label, and the launch script computes the rest and starts the launcher with `exec`. \
+`trainform render` prints the script."""
 
 RULES = (
-    (
-        "**Scope.** Only pods of ranked roles, and the pod that launches, get these variables; unranked roles get "
-        "the user's alone."
-    ),
-    "**Override.** A variable of the same name in `roles.<role>.env` wins over one in `env`, which wins over "
-    "everything here, also over what the script computes and what the operator appends.",
-    (
-        "**Two numbers.** `WORLD_SIZE` counts nodes (pods of ranked roles), `NUM_PROCESSES` training processes over "
-        "all of them."
-    ),
+    "Only pods of ranked roles, and the pod that launches, get these variables.",
+    "`roles.<role>.env` wins over `env`, and both win over the plan, the launch script and the operator.",
 )
-REHEARSE = """\
-`trainform rehearse EXPERIMENT -e ENV --probe` runs the plan's pods in containers and checks that the world forms."""
-IN_WORDS = f"""\
-`$(NAME)` in a value or in a word of a command is put in by Kubernetes, before the container starts. It can be any \
-variable of the container: \
-trainform puts each behind those that its value refers to, wherever they stand in files, so `OUT: \
-$(ROOT)/$({REPLICA_INDEX})` works.
-
-Kubernetes leaves everything else as it stands, and says nothing. `trainform check` refuses a name that only the \
-launch script sets \
-(`$(RANK)`): read it in the program, or in a shell (`[sh, -c, 'run $RANK']`). It does not look at other names, such as \
-a typing error, \
-`$(HOSTNAME)`, or `PATH: /opt/bin:$(PATH)`, of which only the image knows the value. `$$(NAME)` is the text `$(NAME)`.
-
-A shell's `$NAME` or `${{NAME}}` is nothing to Kubernetes: write `$(NAME)` where no shell reads it (`command: [python, \
-train.py, $(OUT)]`). Into the \
-command of a lifecycle hook Kubernetes puts nothing, and into that of a probe only what stands in `env` with its \
-value."""
+IN_WORDS = (
+    "Kubernetes replaces `$(NAME)` in a value or a command by any variable of the container: trainform sorts the "
+    f"variables, so `OUT: $(ROOT)/$({REPLICA_INDEX})` works. `$$(NAME)` is the text `$(NAME)`.",
+    "`check` refuses a name that only the launch script sets (`$(RANK)`): read it in the program or in a shell, `[sh, "
+    "-c, 'run $RANK']`. Kubernetes leaves any other unknown name as it is, also `$(PATH)` of the image.",
+    "`$NAME` is for a shell: write `$(NAME)` where no shell reads it, as in `command: [python, train.py, $(OUT)]`.",
+    "In a probe only the values in `env` are replaced, and in a lifecycle hook nothing is.",
+)
 
 
 def contract_page() -> str:
@@ -64,10 +41,9 @@ def contract_page() -> str:
         "# The launch contract",
         *map(paragraph, INTRODUCTION.split("\n\n")),
         "\n".join(map(item, RULES)),
-        paragraph(REHEARSE),
         *_launchers(),
         "## Variables in values and commands",
-        *map(paragraph, IN_WORDS.split("\n\n")),
+        "\n".join(map(item, IN_WORDS)),
         *_files(),
         *_operators(),
     )
@@ -75,49 +51,49 @@ def contract_page() -> str:
 
 def _launchers() -> Iterator[str]:
     yield "## Variables by launcher"
-    yield paragraph("Each is a value in the pod template, but for those that are set by the launch script.")
+    launchers: dict[tuple[str, str], list[str]] = {}
     for launcher in LAUNCHERS:
-        yield f"### {launcher}"
-        rows = [(variable.name, variable.text) for variable in VARIABLES[launcher]]
-        rows += [
-            (name, f"set by the launch script. {text[0].upper()}{text[1:]}")
-            for name, text in SCRIPT_VARIABLES[launcher].items()
-        ]
-        yield _items(rows)
+        for variable in VARIABLES[launcher]:
+            launchers.setdefault((f"`{variable.name}`", variable.text), []).append(launcher)
+        for names, text in SCRIPT_VARIABLES[launcher].items():
+            shown = ", ".join(f"`{name}`" for name in names.split(", "))
+            launchers.setdefault((f"{shown} (1)", text), []).append(launcher)
+    rows = [(names, _listed(found), text) for (names, text), found in launchers.items()]
+    yield table(("variable", "launchers", "value"), rows)
     yield paragraph(
-        "Every launched pod also has: `TRAINFORM_<PURPOSE>_PORT` for each port that it opens itself (rendezvous, "
-        f"ssh, tensorflow), and `{REPLICA_INDEX}`."
+        f"(1) Set by the launch script. Every launched pod also has `{REPLICA_INDEX}`, and `TRAINFORM_<PURPOSE>_PORT` "
+        "for each port that it opens itself (rendezvous, ssh, tensorflow)."
     )
+
+
+def _listed(launchers: Sequence[str]) -> str:
+    """Return the launchers in few words."""
+    others = [launcher for launcher in LAUNCHERS if launcher not in launchers]
+    if len(others) > 1:
+        return ", ".join(launchers)
+    return f"all but {others[0]}" if others else "all"
 
 
 def _files() -> Iterator[str]:
     yield "## Files"
-    yield paragraph(f"In `{defaults.LAUNCH_MOUNT}`, from a ConfigMap that carries the revision in its name:")
+    yield paragraph(f"In `{defaults.LAUNCH_MOUNT}`, from a ConfigMap with the revision in its name:")
     yield _items(FILES.items())
-    yield paragraph(
-        "DeepSpeed also finds the hostfile where it looks by itself, at "
-        f"`{defaults.DEEPSPEED_MOUNT}/{defaults.HOSTFILE}`."
-    )
-    yield paragraph(
-        "In `~/.ssh` of the user that the pods run as (`run_as.home`, else `/root`), from a Secret whose keys follow "
-        "from the stack's secret:"
-    )
+    yield paragraph(f"DeepSpeed also finds the hostfile at `{defaults.DEEPSPEED_MOUNT}/{defaults.HOSTFILE}`.")
+    yield paragraph("In `~/.ssh` (`run_as.home`, else `/root`), from a Secret:")
     yield _items(SSH_FILES.items())
 
 
 def _operators() -> Iterator[str]:
-    yield "## What comes from the operator"
+    yield "## What the operator adds"
     yield paragraph(
-        f"Some operators put variables of their own over those that stand in the template. A variable `X` of the plan \
-or of yours that \
-such an operator would overwrite stands in the template as `{KEPT_PREFIX}X`. The container's command then begins with \
-`env X=$({KEPT_PREFIX}X)`, so that the process gets your value, and `$(X)` in commands and values refers to it too."
+        f"An operator may put its own variables over those in the template. Where it would overwrite a variable `X`, \
+the template has `{KEPT_PREFIX}X`, and the container's command begins with `env X=$({KEPT_PREFIX}X)`: the process gets \
+the value of the plan, or yours."
     )
-    yield paragraph("Each operator gives a pod its index by a label, and adds to pods:")
-    for name, backend in BACKENDS.items():
-        yield f"### {name}"
-        yield paragraph(f"Index of a replica: label `{backend.INDEX_LABEL}`.")
-        yield paragraph(f"Adds: {backend.ADDS}.")
+    yield "\n".join(
+        item(f"**{name}**: the index in the label `{backend.INDEX_LABEL}`; {backend.ADDS}.")
+        for name, backend in BACKENDS.items()
+    )
 
 
 def _items(rows: Iterable[tuple[str, str]]) -> str:

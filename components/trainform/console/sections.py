@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from msgspec import Struct, structs
@@ -105,5 +105,17 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return the number with its noun: `1 stack`, `0 stacks`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return the number with its noun: `1 stack`, `0 stacks`, `2 storage classes`."""
+    plural = "es" if noun.endswith(("s", "x", "ch")) else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{plural}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return the words as a list in a sentence: `a, b and c`."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def sentence(text: str) -> str:
+    """Return the text as a sentence. A text that ends with a line to copy has no full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'.' if text[-1:].isalnum() or text.endswith((')', '`')) else ''}"

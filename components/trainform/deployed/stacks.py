@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec import Struct
 
-from trainform.errors import InputError, Problem, each_result, list_names
+from trainform.errors import InputError, Problem, TrainformError, each_result, list_names
 from trainform.job.check_files import check_environment, load_experiment
 from trainform.plan.inputs import resolved
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks, release_path, stack_path
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, is_path, written_path
@@ -91,6 +92,28 @@ def environment_file(environment: str, root: Path) -> Path | None:
         return find_file(Environment, environment, root)[0].resolve()
     except InputError:
         return None
+
+
+def files_read(stack: str, runs: Stack, root: Path) -> set[str]:
+    """Return the files that the stack reads, from the project's folder on, also missing ones and targets of links."""
+    named = [stack_path(stack), written_path(Environment, runs.environment)]
+    if runs.experiment:
+        is_own, stem = runs.release is None, Path(runs.experiment).stem
+        own = written_path(Experiment, runs.experiment) if is_own else release_path(stem, str(runs.release))
+        named += [own, *_runtime_files(runs, root)]
+    real = os.path.realpath(root)
+    behind_links = {os.path.relpath(os.path.realpath(root / name), real) for name in named}
+    return {os.path.relpath(root / name, root) for name in named} | behind_links
+
+
+def _runtime_files(runs: Stack, root: Path) -> list[str]:
+    """Return the file of a runtime that the experiment names; nothing if the experiment cannot be read."""
+    try:
+        model = load_experiment(runs.given, root, runs.environment).model
+    except TrainformError:
+        return []
+    runtime = None if model is None else model.runtime
+    return [] if runtime is None or runtime.file is None else [runtime.file]
 
 
 def experiment_of(stack: Stack, root: Path) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.console.secrets import masked_path
+from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.secrets import masked, masked_path
 from trainform.spec.source import join_path
 
 DEEPEST = 100
@@ -18,6 +19,7 @@ DEEPEST = 100
 # name.
 NAMES = ("mountPath", "name", "containerPort", "port")
 Keys = tuple[str | int, ...]
+REFERENCES = ("secret", "secretKeyRef")  # where a variable's value comes from
 
 
 class Difference(Struct, frozen=True):
@@ -126,3 +128,24 @@ def _equal(before: Any, after: Any) -> bool:
         return isinstance(before, bool) == isinstance(after, bool) and bool(before == after)
     except RecursionError:
         return False
+
+
+def shown(difference: Difference) -> tuple[Any, Any]:
+    """Return both sides as they may be shown: where one of them is secret, both are masked."""
+    keys = difference.keys
+    name = str(keys[-2] if len(keys) > 1 and keys[-1] == "value" else keys[-1]) if keys else ""
+    before, after = (masked(value, name) for value in (difference.before, difference.after))
+    if is_reference(difference.before) and isinstance(
+        after, str
+    ):  # what comes from a Secret on one side is one on the other
+        after = MASK
+    if is_reference(difference.after) and isinstance(before, str):
+        before = MASK
+    if MASK not in (before, after) or CHANGED_MASK in (before, after) or is_reference(before) or is_reference(after):
+        return before, after
+    return (None if before is None else MASK), (None if after is None else CHANGED_MASK)
+
+
+def is_reference(value: object) -> bool:
+    """True for a variable's value that comes from a Secret, as an experiment or as a pod says it."""
+    return isinstance(value, Mapping) and not value.keys().isdisjoint(REFERENCES)

@@ -18,11 +18,11 @@ from trainform.plan.model import Plan
 USER_KEY, HOST_KEY = "id_ed25519", "ssh_host_ed25519_key"
 AUTHORIZED_KEYS, KNOWN_HOSTS, CONFIG = "authorized_keys", "known_hosts", "config"
 FILES = {
-    USER_KEY: "private key with which pods reach each other, and `.pub` beside it",
-    HOST_KEY: "private key of every pod's sshd, and `.pub` beside it",
-    AUTHORIZED_KEYS: "user keys of this rotation and of those before and after it",
-    KNOWN_HOSTS: "host keys of the same rotations, pinned for all names of the job",
-    CONFIG: "ports, strict host key checking, time-outs; a bare pod name is found too",
+    USER_KEY: "private key of the pods' clients, and `.pub`",
+    HOST_KEY: "private key of the pods' sshd, and `.pub`",
+    AUTHORIZED_KEYS: "user keys of this rotation, the last and the next",
+    KNOWN_HOSTS: "host keys of the same rotations, for all names of the job",
+    CONFIG: "ports, strict host key checking, time-outs",
 }
 """The files in `~/.ssh`, each with its purpose."""
 REQUIRED_FILES = (USER_KEY, HOST_KEY, AUTHORIZED_KEYS, KNOWN_HOSTS, CONFIG)

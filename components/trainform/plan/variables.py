@@ -79,7 +79,7 @@ _MASTER = (
     ),
     Variable(
         "MASTER_PORT",
-        "`network.port`, else 29500, on the host network a planned port",
+        "`network.port`, else 29500, or a planned port on the host network",
         _master(lambda layout: str(layout.rendezvous_port)),
     ),
 )
@@ -106,13 +106,13 @@ _OF_EVERY_POD = (
     ),
     Variable(
         OWN_ADDRESS,
-        "behind a Service of its own: the name by which rank 0 knows itself",
+        "behind a Service: the name by which rank 0 knows itself",
         _own_address,
     ),
 )
 _WAIT = Variable(
     WAIT_SECONDS,
-    "`network.wait`: how long to wait for peers",
+    "`network.wait` in seconds",
     lambda layout, role: str(seconds(layout.experiment.network.wait)),
 )
 
@@ -141,7 +141,7 @@ def _if_agent(layout: Layout) -> str | None:
 _MPI = (
     Variable(
         "OMPI_MCA_orte_default_hostfile",
-        "hostfile, for Open MPI 4; an operator with an agent of its own says both",
+        "hostfile, for Open MPI 4, unless the operator has an agent",
         _launching(lambda layout: _hostfile(layout) if layout.naming.agent is None else None),
     ),
     Variable(
@@ -151,31 +151,31 @@ _MPI = (
     ),
     Variable(
         "PRTE_MCA_plm_ssh_agent",
-        "the operator's agent in the place of SSH, for Open MPI 5",
+        "the operator's agent instead of SSH, for Open MPI 5",
         _launching(_agent_program),
     ),
     # With more nodes than a launcher's tree has branches (64) Open MPI lets nodes start nodes, and the agent works in
     # no other pod
     Variable(
         "OMPI_MCA_plm_rsh_no_tree_spawn",
-        "where the operator has an agent: every node is started by the pod that launches, for Open MPI 4",
+        "1 with an operator's agent: the launching pod starts every node",
         _launching(_if_agent),
     ),
     Variable("PRTE_MCA_plm_ssh_no_tree_spawn", "the same, for Open MPI 5", _launching(_if_agent)),
     Variable(
         "PRTE_MCA_prte_keep_fqdn_hostnames",
-        "5 must not: it would take its own host for another",
+        "false: Open MPI 5 would take its own host for another",
         _launching(lambda _: "false"),
     ),
-    Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "full names, as they stand in DNS", _launching(lambda _: "true")),
-    Variable("OMPI_ALLOW_RUN_AS_ROOT", "containers usually run as root", _launching(lambda _: "1")),
+    Variable("OMPI_MCA_orte_keep_fqdn_hostnames", "true: full names, for Open MPI 4", _launching(lambda _: "true")),
+    Variable("OMPI_ALLOW_RUN_AS_ROOT", "1: containers usually run as root", _launching(lambda _: "1")),
     Variable("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "the same", _launching(lambda _: "1")),
 )
 _TENSORFLOW = (
     Variable(TASK_TYPE, "TensorFlow's task type of the role", lambda layout, role: task_type(layout.experiment, role)),
     Variable(
         SERVICE,
-        "behind Services of their own: stem of the role's Services",
+        "behind Services: stem of their names",
         lambda layout, role: service_name(layout.experiment.name, role) if layout.behind_services else None,
     ),
 )

@@ -139,13 +139,12 @@ class Rendezvous(Part):
 class RoleGroup(Part):
     """The pod template of one role, for a workload of your own, with the launch script that it mounts.
 
-    The addresses in the template are those of a job of the experiment. A `Rendezvous` with the experiment's name makes
-    the Service for them; an `SshIdentity` with the name `<experiment>-ssh` and that service makes the Secret that the
-    template mounts.
+    Its addresses need a `Rendezvous` with the experiment's name. With SSH it mounts the Secret of an `SshIdentity`
+    named `<experiment>-ssh` with that service.
     """
 
     template: pulumi.Output[dict[str, Any]]
-    """The pod template as a job of the experiment's backend would contain it."""
+    """The pod template, as in a job of the experiment's backend."""
     replicas: pulumi.Output[int]
     """Number of pods that the template is for."""
 

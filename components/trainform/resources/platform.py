@@ -26,10 +26,7 @@ from trainform.spec.environment import Environment
 
 
 class Platform(pulumi.ComponentResource):
-    """Namespace, queues, priority classes and shared claims of one environment. It fails as `TrainingJob` does.
-
-    The state records the environment's file, so that a preview shows changes of limits, gates, prices and nodes too.
-    """
+    """Namespace, queues, priority classes and shared claims of one environment. It fails as `TrainingJob` does."""
 
     namespace: pulumi.Output[str]
     """Name of the namespace."""

@@ -28,11 +28,9 @@ class _Inputs(Ssh):
 
 
 class SshIdentity(Part):
-    """A Secret called like the component, with the files of `~/.ssh` for pods that reach each other as
-    `<pod>.<service>` (see `Rendezvous`).
+    """A Secret with the files of `~/.ssh` for pods that reach each other as `<pod>.<service>`.
 
-    Keys are derived from the stack's secret `trainform:sshSecret`, the service's name and `rotation`: a preview shows
-    no change until `rotation` counts up. The Secret of a job is called `<experiment>-ssh`.
+    Keys are derived from the stack's secret `trainform:sshSecret`, the service's name and `rotation`.
     """
 
     OUTPUT = "secret"

@@ -40,8 +40,7 @@ from trainform.spec.experiment import Experiment
 class TrainingJob(pulumi.ComponentResource):
     """One experiment in one environment.
 
-    Both are models, or names in `stacks/`, or paths of files. `pulumi.RunError` with all problems of both, of gates and
-    of the live cluster.
+    Raises `pulumi.RunError` with all problems of the files, the gates and the live cluster.
     """
 
     job: pulumi.Output[str]
@@ -61,11 +60,11 @@ class TrainingJob(pulumi.ComponentResource):
     accelerators: pulumi.Output[Mapping[str, int]]
     """Accelerators of all pods, by kind."""
     cost_per_hour: pulumi.Output[str]
-    """Price of the accelerators per hour, with currency and date; empty if one of them has no price."""
+    """Price of the accelerators per hour, with currency and date; empty without a price for one of them."""
     kept_claims: pulumi.Output[list[str]]
     """Names of the claims that `pulumi destroy` does not delete."""
     overrides: pulumi.Output[list[str]]
-    """Paths of the user's merge patches, which change the objects that trainform renders."""
+    """Paths of the user's merge patches."""
 
     def __init__(
         self,
@@ -81,9 +80,9 @@ class TrainingJob(pulumi.ComponentResource):
         experiment: the experiment, as a model, by its name in `stacks/experiments` or by the path of its file.
         environment: the environment, as a model, by its name in `stacks/environments` or by the path of its file.
         run: number of the run of an unchanged experiment, from 1. Another number makes a new revision.
-        opts: options of the resource; with a Kubernetes provider, its cluster is used.
+        opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         expected_secrets: names of the Secrets and ConfigMaps that the program itself makes for the pods, as plain
-        text. The preflight does not look for them; name their resources in `depends_on` of the options.
+        text. The preflight does not look for them; name their resources in `depends_on` of `opts`.
         """
         with as_run_error():
             job = check_program_gates(check_experiment(experiment, environment, run)).checked()

@@ -8,9 +8,9 @@ from decimal import Decimal
 
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, resource_names, spelled, summed
 from trainform.cluster.facts import NO_HOLDERS
+from trainform.console.sections import counted
 from trainform.errors import list_names
 from trainform.review.context import Context
-from trainform.review.effects import counted
 from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
 from trainform.review.node_room import admitting, lack_of_nodes, largest, rooms_of, scarcest
 from trainform.review.objects import places_pods

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import posixpath
 import subprocess
@@ -83,7 +82,8 @@ class _Git(Struct, frozen=True):
         """The commit from which the change began."""
         found = self.run(top, "rev-parse", "--verify", "--quiet", f"{self.since}^{{commit}}")
         if found.returncode:
-            raise self.refused("git knows no such branch, tag or commit", self._near(top))
+            fix = WHOLE_HISTORY if self._is_shallow(top) else "give one that `git log` shows: main, origin/main"
+            raise self.refused("git knows no such branch, tag or commit", fix)
         ran = self.run(top, "merge-base", _line(found.stdout), "HEAD")
         if ran.returncode == 0:
             return _line(ran.stdout)
@@ -97,16 +97,6 @@ class _Git(Struct, frozen=True):
             reason = f"`git {words[0]}` ended with exit code {ran.returncode} ({_said(ran)})"
             raise self.refused(reason, "mend what git says")
         return ran.stdout
-
-    def _near(self, top: Path) -> str:
-        """What to do about an unknown name: get the history that a clone of a CI lacks, or correct the name."""
-        if self._is_shallow(top):
-            return WHOLE_HISTORY
-        listed = self.out(top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
-        known = os.fsdecode(listed).split("\n")
-        near = [name for name in known if name.endswith(f"/{self.since}")]
-        near += difflib.get_close_matches(self.since, known, 1)
-        return f"did you mean {near[0]}?" if near else "give one that `git log` shows, or fetch it first"
 
     def _is_shallow(self, top: Path) -> bool:
         return _line(self.out(top, "rev-parse", "--is-shallow-repository")) == "true"

@@ -10,9 +10,9 @@ from msgspec import structs
 
 from trainform.cluster.live_drift import OF_SERVER
 from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.manifests.differences import Difference, differences, is_reference, shown
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
-from trainform.review.difference import Difference, differences, is_reference, shown
 from trainform.review.model import FieldChange, ObjectChange
 from trainform.review.preview import Step
 

@@ -15,6 +15,7 @@ from trainform.manifests.shapes import quantity
 from trainform.plan.totals import hourly_cost
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
+from trainform.review.effects import SIZE
 from trainform.review.fate import Fate, fate
 from trainform.review.model import Cost, Money
 from trainform.review.objects import accelerators_of, demands_of, places_pods, templates_of
@@ -26,7 +27,7 @@ CENT = Decimal("0.01")
 TENTH = Decimal("0.1")
 GIBIBYTE = 1 << 30
 HOURS_OF_A_MONTH = 730
-CLAIM_SIZE, CLAIM_CLASS = "spec.resources.requests.storage", "spec.storageClassName"
+CLAIM_CLASS = "spec.storageClassName"
 SEVERAL_CURRENCIES = "its prices are in several currencies"
 
 
@@ -96,7 +97,7 @@ def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
 def spent_by(happens: Fate, context: Context) -> Money | None:
     """Return the cost of a running job that ends, since its first pod started; None if it is unknown."""
     live = happens.live
-    if happens.kind not in ("replace", "delete") or not happens.is_running or live is None or context.live is None:
+    if happens.kind not in ("replace", "delete") or happens.state != "running" or live is None or context.live is None:
         return None
     side = _side([happens.job], context.environment, after=False)
     if side.amount is None:
@@ -139,7 +140,7 @@ def _idle(job: JobReview, context: Context) -> str:
     if happens.state == "absent":
         return "not in the cluster"
     phase = "" if happens.live is None else happens.live.phase
-    return phase if happens.is_finished or (happens.state == "pending" and phase == "Pending") else ""
+    return phase if happens.state == "finished" or (happens.state == "pending" and phase == "Pending") else ""
 
 
 def _side(jobs: Iterable[JobReview], environment: Environment | None, *, after: bool) -> Side:
@@ -180,7 +181,7 @@ def _add_claims(side: Side, context: Context, *, after: bool) -> Side:
     amount, used = Decimal(0), []
     for state in _claims(context.preview.steps, after=after):
         price = prices.get(value_at({**state.inputs}, CLAIM_CLASS))
-        size = quantity(value_at({**state.inputs}, CLAIM_SIZE))
+        size = quantity(value_at({**state.inputs}, SIZE))
         if price is not None and size is not None:
             amount += Decimal(str(price.amount)) * size / GIBIBYTE / HOURS_OF_A_MONTH
             used.append(price)

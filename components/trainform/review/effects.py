@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.backends.workloads import value_at
+from trainform.console.sections import counted, listed
 from trainform.errors import list_names
 from trainform.review import steps
 from trainform.review.causes import VERSION, because
@@ -143,7 +144,7 @@ def _of_job(happens: Fate) -> Iterator[Effect]:
 def job_effect(happens: Fate, case: str = "") -> Effect:
     """Return what happens to the job object. case: another sentence than that of what happens."""
     if not case:
-        case = "job stop" if happens.kind == "delete" and happens.is_running else f"job {happens.kind}"
+        case = "job stop" if happens.kind == "delete" and happens.state == "running" else f"job {happens.kind}"
     new = happens.kind == "create"
     size = _size(happens, after=new)
     before: Any = None if new else happens.name
@@ -156,7 +157,7 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
         scaled = {f"roles.{each.role}.replicas" for each in happens.scaled}
         more = because([change for change in causes if change.place.path not in scaled])
         why = f"and changes the job {more}" if more else ""
-    up = happens.shown_age if happens.is_running else ""
+    up = happens.shown_age if happens.state == "running" else ""
     state = "" if new else happens.state
     data = {"before": before, "after": after, "state": state, "age": up, "size": size, "causes": causes}
     the = f"the job {happens.next_name}{_in_brackets(size)}" if new else _the_job(happens, size)
@@ -179,7 +180,7 @@ def _the_job(happens: Fate, size: str) -> str:
     """The existing job with what the cluster reports of it: `the running job sdxl-lora-1f3a9c (32 a800, up 16 h)`."""
     word = f"{happens.state} " if happens.state in ("running", "finished") else ""
     phase = "" if happens.live is None or happens.live.phase == "Running" else happens.live.phase
-    up = f"up {happens.shown_age}" if happens.is_running and happens.shown_age else ""
+    up = f"up {happens.shown_age}" if happens.state == "running" and happens.shown_age else ""
     absent = "not in the cluster" if happens.state == "absent" else ""
     known = ", ".join(filter(None, [size, phase, up, absent]))
     unknown = f"whether it runs is unknown: {happens.not_read}" if happens.not_read else ""
@@ -288,20 +289,5 @@ def object_causes(step: Step, of_job: Fate) -> list[Change]:
     return of_job.causes.under(*paths.get(kind, ()))
 
 
-# --- words
-
-
-def counted(count: int, word: str) -> str:
-    """Return the number with its word: `2 ConfigMaps`."""
-    plural = "es" if word.endswith(("s", "x", "ch")) else "s"
-    return f"{count} {word}" if count == 1 else f"{count} {word}{plural}"
-
-
 def _in_brackets(text: str) -> str:
     return f" ({text})" if text else ""
-
-
-def listed(words: list[str]) -> str:
-    """Return the words as a list in a sentence: `a, b and c`."""
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trainform.console.sections import counted
 from trainform.errors import list_names
-from trainform.review.effects import counted
 from trainform.review.model import Capacity, Cost, Dependents, Effect, Fact
 
 MOST_NAMED = 3

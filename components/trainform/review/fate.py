@@ -75,16 +75,6 @@ class Fate(Struct, frozen=True):
         return "running" if self.live.phase in RUNNING or self.live.started else "pending"
 
     @property
-    def is_running(self) -> bool:
-        """True if the cluster reports that the job runs."""
-        return self.state == "running"
-
-    @property
-    def is_finished(self) -> bool:
-        """True if the cluster reports that the job has ended."""
-        return self.state == "finished"
-
-    @property
     def reasons(self) -> tuple[Change, ...]:
         """The causes of what happens to the job object: of a replacement those that can make a new revision."""
         found = self.causes.replacing if self.kind == "replace" else self.causes.changes

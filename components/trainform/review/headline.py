@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from trainform.console.sections import counted, listed
 from trainform.errors import list_names
 from trainform.review.context import Context
-from trainform.review.effects import counted, job_effect, listed
+from trainform.review.effects import job_effect
 from trainform.review.fate import Fate, fate
 from trainform.review.model import Capacity, Cost, Effect, Finding
 
@@ -56,7 +57,7 @@ def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) ->
     elif len(others) == 1:
         yield others[0].sentence
     elif others:
-        running = sum(job.is_running for job in jobs if job.kind in DESTROYS)
+        running = sum(job.state == "running" for job in jobs if job.kind in DESTROYS)
         stopped = [f"stops {counted(running, 'running job')}"] if running else []
         waiting = [f"what is new {clause}"] if jobs and clause else []
         text = "; ".join([", ".join(_by_kind(others)), *stopped, *waiting])
@@ -65,7 +66,7 @@ def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) ->
 
 def _job(job: Fate, clause: str) -> str:
     """What happens to the only job, and what keeps the new one from starting."""
-    stops = clause and job.kind == "replace" and job.is_running
+    stops = clause and job.kind == "replace" and job.state == "running"
     text = job_effect(job, "job stop and create" if stops else "").sentence.removesuffix(".")
     if not clause:
         return text

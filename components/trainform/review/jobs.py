@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trainform.backends.table import BACKENDS
 from trainform.console.escaping import UNKNOWN
+from trainform.console.sections import sentence
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import RECORD_KEY
 from trainform.plan.record import Record, read_record
 from trainform.review import steps
 from trainform.review.context import JobReview
-from trainform.review.limits import sentence
 from trainform.review.preview import Preview, State, Step
 from trainform.review.read import COMPONENT
 

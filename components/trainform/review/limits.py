@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Literal
 
 from trainform.console.secrets import masked_line, masked_path
+from trainform.console.sections import sentence
 from trainform.errors import Problem
 from trainform.job.render import RenderedJob
 from trainform.job.render_platform import RenderedPlatform
@@ -104,8 +105,3 @@ def _state(
     if others:
         return "void", f"The finding has changed: {waiver.rule} finds {', '.join(others)} here now."
     return "void", f"{waiver.rule} finds nothing here any more."
-
-
-def sentence(text: str) -> str:
-    """The text as a sentence. A text that ends with a line to copy has no full stop."""
-    return f"{text[:1].upper()}{text[1:]}{'.' if text[-1:].isalnum() or text.endswith((')', '`')) else ''}"

@@ -6,22 +6,21 @@ import re
 from collections.abc import Iterable, Iterator
 
 from trainform.console.secrets import masked_lines
+from trainform.console.sections import sentence
 from trainform.review.kinds import fingerprint
-from trainform.review.limits import LIMIT_SAYS, sentence
+from trainform.review.limits import LIMIT_SAYS
 from trainform.review.model import Category, Finding
 from trainform.review.preview import PolicyResult, Preview
 from trainform.rules.limits.table import BY_CODE
 
 LEVELS = {"mandatory": "high", "advisory": "medium", "remediate": "low"}
 """A mandatory policy stops `pulumi up`."""
-UNKNOWN_LEVEL = "medium"  # of a result whose level is a newer engine's word, or none
-DISABLED = "disabled"
 _FINGERPRINT = re.compile(r"finding ([0-9a-f]{16})\)$")
 
 
 def policy_findings(preview: Preview) -> Iterator[Finding]:
     """A finding for each result of a policy that counts."""
-    yield from (_finding(result) for result in preview.policies if result.level != DISABLED)
+    yield from (_finding(result) for result in preview.policies if result.level != "disabled")
 
 
 def packs_of(preview: Preview) -> tuple[str, ...]:
@@ -46,7 +45,7 @@ def _finding(result: PolicyResult) -> Finding:
     return Finding.model_validate({
         "code": result.policy,
         "category": Category.limits,
-        "level": LEVELS.get(result.level, UNKNOWN_LEVEL),
+        "level": LEVELS.get(result.level, "medium"),
         "object": result.urn.rpartition("::")[2],
         "title": sentence(text),
         "why": f"It is a rule of {pack} ({level})." if rule is None else LIMIT_SAYS.format(rule.title),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -12,38 +13,8 @@ from trainform.backends.pods import pods_of
 from trainform.backends.workloads import Pods
 
 
-class Unmasked:
-    """Inputs with their secrets, of which only a hash can be had: nothing prints, compares or stores them."""
-
-    __slots__ = ("_inputs",)
-
-    def __init__(self, inputs: Mapping[str, Any] | None = None) -> None:
-        self._inputs = {} if inputs is None else inputs
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unmasked)
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __repr__(self) -> str:
-        return "Unmasked()"
-
-    def hash_masked(self, shown: Mapping[str, Any], hashed: Callable[[Any], str]) -> str:
-        """Return a hash of the values that are not in `shown`; "" if there are none. hashed: with a key."""
-        found = _unshown(self._inputs, shown)
-        return hashed(found) if found else ""
-
-
-def _unshown(value: Any, shown: Any) -> list[Any]:
-    if isinstance(value, dict) and isinstance(shown, dict) and value.keys() == shown.keys():
-        return [[key, found] for key, item in value.items() if (found := _unshown(item, shown[key]))]
-    if isinstance(value, list) and isinstance(shown, list) and len(value) == len(shown):
-        return [[at, found] for at, item in enumerate(value) if (found := _unshown(item, shown[at]))]
-    return [] if value == shown else [value]
-
-
-class State(Struct, frozen=True, dict=True):
+@dataclasses.dataclass(frozen=True)
+class State:
     """One side of a step: the resource before or after."""
 
     inputs: Mapping[str, Any]
@@ -59,8 +30,8 @@ class State(Struct, frozen=True, dict=True):
     """The reference URN::ID; "" for components."""
     identity: str = ""
     """Of an object its UID in the cluster, of a `TrainingJob` its revision; "" if unknown."""
-    unmasked: Unmasked = Unmasked()
-    """The inputs with their secrets."""
+    unmasked: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+    """The inputs with their secrets, of which only a hash may be kept."""
 
     @functools.cached_property
     def pods(self) -> tuple[Pods, ...]:

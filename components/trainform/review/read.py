@@ -35,7 +35,7 @@ from trainform.review.engine_events import (
 from trainform.review.marks import SIGNATURE
 from trainform.review.masking import Masks, States
 from trainform.review.policies import refusal
-from trainform.review.preview import Message, PolicyResult, Preview, State, Step, Unmasked
+from trainform.review.preview import Message, PolicyResult, Preview, State, Step
 
 STDIN = "<stdin>"
 LARGEST = 256 << 20
@@ -265,7 +265,7 @@ def _state(state: Mapping[str, Any] | None, step: RawStep, inputs: Mapping[str, 
         state.get("protect") is True,
         masks.name(text_of(state.get("provider")) or step.provider),
         masks.name(text_of(identity)),
-        Unmasked(mapping(state.get("inputs"))),
+        mapping(state.get("inputs")),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from trainform import defaults
 from trainform.console.escaping import UNKNOWN, escaped
 from trainform.console.secrets import masked_lines
+from trainform.console.sections import sentence
 from trainform.deployed.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.errors import Problem, in_order, list_names
 from trainform.job.check import CheckedJob
@@ -20,9 +21,20 @@ from trainform.review.cost import cost_of
 from trainform.review.dependents import dependents, not_read
 from trainform.review.effects import FAILED, INCOMPLETE, effects
 from trainform.review.facts import facts_of
-from trainform.review.findings.table import FINDERS
+from trainform.review.findings import (
+    capacity,
+    contract,
+    cost,
+    data,
+    drift,
+    environment,
+    neighbours,
+    promotion,
+    restart,
+    security,
+)
 from trainform.review.headline import headline
-from trainform.review.limits import job_findings, platform_findings, sentence, waiver_uses, with_waivers
+from trainform.review.limits import job_findings, platform_findings, waiver_uses, with_waivers
 from trainform.review.model import (
     Capacity,
     Category,
@@ -34,10 +46,12 @@ from trainform.review.model import (
     Outcome,
     Report,
 )
-from trainform.review.picture.compare import pictures
+from trainform.review.picture import pictures
 from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview
 
+FINDINGS = (data, restart, neighbours, security, contract, cost, capacity, drift, promotion, environment)
+"""The modules of findings, a category each."""
 MOST_PATHS = 5
 MOST_LINES = 20  # of what a failed preview reports
 LONGEST_REASON = 400  # characters
@@ -88,7 +102,7 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         waivers=[] if job is None else list(waiver_uses(job, context.today, found)),
         limits=_judges(context, checked),
         not_checked=not_checked,
-        messages=[_message(message) for message in preview.messages if not _is_listed_elsewhere(message, preview)],
+        messages=[*_messages(preview)],
         masked=preview.masked,
     )
 
@@ -128,13 +142,13 @@ def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[s
 
 def _findings(context: Context, checked: Checked) -> list[Finding]:
     """Return all findings, the worst first. A rule and the policy of its name make one finding of a place."""
-    found = itertools.chain(*(find(context) for find in FINDERS), _of_limits(context, checked))
+    found = itertools.chain(*(module.find(context) for module in FINDINGS), _of_limits(context, checked))
     merged = {(finding.code, finding.fingerprint): finding for finding in found}
     for finding in policy_findings(context.preview):
         merged.setdefault((finding.code, finding.fingerprint), finding)
     job = checked.job if isinstance(checked, CheckedJob) else None
     every = merged.values() if job is None else with_waivers(merged.values(), job, context.today)
-    return sorted(every, key=_order)
+    return sorted(every, key=lambda each: (-Level[each.level], each.code, each.object, each.field, each.fingerprint))
 
 
 def _of_limits(context: Context, checked: Checked) -> Iterator[Finding]:
@@ -144,13 +158,12 @@ def _of_limits(context: Context, checked: Checked) -> Iterator[Finding]:
         yield from platform_findings(checked.platform, context.locate)
 
 
-def _order(finding: Finding) -> tuple[Any, ...]:
-    return -Level[finding.level], finding.code, finding.object, finding.field, finding.fingerprint
-
-
-def _message(message: Message) -> EngineMessage:
-    text, name = masked_lines(message.text.strip()), message.urn.rpartition("::")[2]
-    return EngineMessage.model_validate({"severity": message.severity, "text": text, "object": name})
+def _messages(preview: Preview) -> Iterator[EngineMessage]:
+    """Yield the messages of the engine that no other part of the report has."""
+    for message in preview.messages:
+        if not _is_not_checked(message) and message.text.strip() != preview.failed:
+            text, name = masked_lines(message.text.strip()), message.urn.rpartition("::")[2]
+            yield EngineMessage.model_validate({"severity": message.severity, "text": text, "object": name})
 
 
 # --- names
@@ -199,12 +212,8 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
 
 
 def _is_not_checked(message: Message) -> bool:
-    """True for a message of the preflight about something that it could not check."""
+    """Return True for a message of the preflight about something that it could not check."""
     return message.text.startswith(defaults.NOT_CHECKED)
-
-
-def _is_listed_elsewhere(message: Message, preview: Preview) -> bool:
-    return _is_not_checked(message) or message.text.strip() == preview.failed
 
 
 def _judged(checked: Checked) -> Literal["", "draft", "whole"]:

@@ -11,11 +11,11 @@ from msgspec import Struct
 from trainform.deployed.releases.gates import asked_gates, needs_release
 from trainform.errors import Problem
 from trainform.job.render import RenderedJob, render_job
+from trainform.manifests.differences import Difference, differences, shown
 from trainform.plan.inputs import recorded_environment
 from trainform.plan.sums import HourlyCost
 from trainform.review import steps
 from trainform.review.context import Context, User
-from trainform.review.difference import Difference, differences, shown
 from trainform.review.model import Change
 from trainform.review.preview import Preview, State, Step
 from trainform.rules.limits.table import BY_CODE

@@ -12,17 +12,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from trainform.console.secrets import masked_line
-from trainform.deployed.stacks import stacks_by_name
-from trainform.errors import TrainformError
+from trainform.deployed.stacks import files_read, stacks_by_name
 from trainform.job.check import check_experiment
-from trainform.job.check_files import load_experiment
 from trainform.job.render import RenderedJob
 from trainform.plan.inputs import job_inputs
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, RELEASES, known_names, release_path, stack_path
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, RELEASES, known_names, stack_path
 from trainform.review.changed_files import changed_files, text_before
 from trainform.review.model import Selection
 from trainform.spec.environment import Environment
-from trainform.spec.experiment import Experiment
 from trainform.spec.load import Text, written_path
 from trainform.spec.stack import Stack
 
@@ -92,28 +89,6 @@ def is_unaffected(runs: Stack, files: Sequence[str], base: str, root: Path) -> b
 def _applied(job: RenderedJob) -> object:
     """Return what of a rendered job reaches the engine."""
     return job.manifests, job_inputs(job.experiment, job.environment, job.plan), job.environment.cluster
-
-
-def files_read(stack: str, runs: Stack, root: Path) -> set[str]:
-    """Return the files that the stack reads, from the project's folder on, also missing ones and targets of links."""
-    named = [stack_path(stack), written_path(Environment, runs.environment)]
-    if runs.experiment:
-        is_own, stem = runs.release is None, Path(runs.experiment).stem
-        own = written_path(Experiment, runs.experiment) if is_own else release_path(stem, str(runs.release))
-        named += [own, *_runtime_files(runs, root)]
-    real = os.path.realpath(root)
-    behind_links = {os.path.relpath(os.path.realpath(root / name), real) for name in named}
-    return {os.path.relpath(root / name, root) for name in named} | behind_links
-
-
-def _runtime_files(runs: Stack, root: Path) -> list[str]:
-    """Return the file of a runtime that the experiment names; nothing if the experiment cannot be read."""
-    try:
-        model = load_experiment(runs.given, root, runs.environment).model
-    except TrainformError:
-        return []
-    runtime = None if model is None else model.runtime
-    return [] if runtime is None or runtime.file is None else [runtime.file]
 
 
 def touched(changed: Iterable[str], stacks: Mapping[str, Collection[str]]) -> dict[str, list[str]]:

@@ -131,7 +131,8 @@ def _sum(reports: Sequence[Report]) -> Cost:
     difference = difference_of(before, after)
     percent = percent_of(before, difference)
     currency = next(iter(currencies), "")
-    lengths = {cost.hours for cost in costs if cost.total is not None}
+    totals = [cost.total for cost in costs if cost.after is not None]  # all for the length that was given, or none
+    amounts = [] if unknown else [total.amount for total in totals if total is not None]
     return Cost(
         before=money(before.amount, currency),
         after=money(after.amount, currency),
@@ -139,8 +140,8 @@ def _sum(reports: Sequence[Report]) -> Cost:
         percent=None if percent is None else f"{percent.quantize(TENTH, ROUND_HALF_UP):+f}",
         prices_of=oldest,
         price_age_days=age,
-        hours=lengths.pop() if len(lengths) == 1 else None,
-        total=_total(costs, currency),
+        hours=next((cost.hours for cost in costs), None),
+        total=money(sum(amounts, Decimal(0)), currency) if amounts and len(amounts) == len(totals) else None,
         known=not unknown,
         unknown=f"no cost of {list_names(unknown)}." if unknown else "",
     )
@@ -152,12 +153,3 @@ def _side(costs: Sequence[Cost], of: Callable[[Cost], Money | None]) -> Side:
     if any(of(cost) is None and not cost.known for cost in costs):
         return Side(None, known=False)
     return Side(sum((found.amount for found in amounts), Decimal(0)) if amounts else None)
-
-
-def _total(costs: Sequence[Cost], currency: str) -> Money | None:
-    """What all runs cost; None where the cost of one is not known, or how long it runs."""
-    running = [cost for cost in costs if cost.after is not None]
-    totals = [cost.total.amount for cost in running if cost.total is not None]
-    if not totals or len(totals) < len(running) or not all(cost.known for cost in costs):
-        return None
-    return money(sum(totals, Decimal(0)), currency)

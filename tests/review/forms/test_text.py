@@ -119,13 +119,3 @@ def test_the_most_severe_stacks_are_kept_and_the_others_are_counted(limit: int) 
     [left_out] = re.findall(r"\*\*Left out: (\d+) more lines\. The whole report has them\.\*\*", text)
     assert int(left_out) > 100
     assert "<details>" not in text
-
-
-def test_high_findings_of_every_stack_are_kept_before_others() -> None:
-    found = [finding("high", 1, "lost"), *(finding("low", number, "x" * 200) for number in range(2, 40))]
-    each = RICH.model_copy(update={"outcome": Outcome.findings, "findings": found, "waivers": []})
-    stacks = [each.model_copy(update={"stack": f"bert-{number}.dev"}) for number in range(10)]
-    text = render(*stacks, limit=20_000)
-    assert text.count("**HIGH** `TR-DATA-1`") == len(stacks)
-    assert "**LOW**" not in text
-    assert text.count("more lines are in the whole report") == len(stacks)

@@ -9,8 +9,8 @@ import pytest
 from tests.review.jobs import ELASTIC, LORA, change
 from tests.support.samples import CLUSTER
 from trainform.backends.table import BACKENDS
-from trainform.review.picture.compare import pictures
-from trainform.review.picture.parts import Picture
+from trainform.review.model import Picture
+from trainform.review.picture import pictures
 from trainform.spec import Environment
 
 WORKER = LORA["roles"]["worker"]

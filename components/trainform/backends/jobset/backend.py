@@ -52,11 +52,8 @@ class JobSet(Backend):
     MAKES_GANGS = True
 
     MAKES = f"JobSet (`{API_VERSION}`), with Volcano's admission a PodGroup"
-    ENDS = (
-        "`successPolicy` with the replicated jobs of the role, all of them where each replica has one (`ports: "
-        "per-replica`)"
-    )
-    ADDS = f"`{INDEX_VARIABLE}`; hostname and subdomain of every pod, as planned"
+    ENDS = "`successPolicy` with the replicated jobs of the role"
+    ADDS = f"`{INDEX_VARIABLE}`"
 
     INDEX_LABEL = INDEX
     JOB_LABEL = JOB
@@ -66,20 +63,15 @@ class JobSet(Backend):
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
-        "queue": done_by("Volcano: `queue` of a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"),
+        "queue": done_by("with Kueue a LocalQueue, in the label `kueue.x-k8s.io/queue-name`"),
         "restart": done_by(
-            "never: `backoffLimit: 0`; on-failure, N times: `restartPolicy: OnFailure` with a `backoffLimit`; "
-            "all-when-evicted: `failurePolicy.maxRestarts`. An unranked role with its own never or N times, or for "
-            "whose success others wait (`dependsOn`), fails the job when it gives up; any other is restarted without "
-            "limit"
+            "`never`: `backoffLimit: 0`; `on-failure`, `N times`: `OnFailure` with a `backoffLimit`; "
+            "`all-when-evicted`: `failurePolicy.maxRestarts`. An unranked role with its own `never` or `N times`, or "
+            "for whose success others wait (`dependsOn`), fails the job; any other restarts without limit"
         ),
-        "max_retry": done_by("`failurePolicy.maxRestarts`, one less: it is the number of restarts that are allowed"),
-        "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
+        "max_retry": done_by("`failurePolicy.maxRestarts`, which is one less"),
+        "ttl": done_by("updates in place"),
         **no_policies("JobSet"),
-        "network.topology": done_by("Volcano: `networkTopology` of the PodGroup"),
-        "roles.*.min_available": done_by(
-            "Volcano: `minMember` of the PodGroup, and `minTaskMember` where the gang has not all pods"
-        ),
         "launcher.torchrun.elastic": noted(
             "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change "
             "in place",

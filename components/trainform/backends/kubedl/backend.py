@@ -96,9 +96,9 @@ class KubeDL(OfReplicaSpecs):
         "AllWorkers`)"
     )
     ADDS = (
-        "PyTorchJob: `PYTHONUNBUFFERED`, and `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a "
-        "process sees the plan's values; on the host network the first two are KubeDL's, with the port that it "
-        "draws. TFJob: `TF_CONFIG`, which the plan's own replaces, but not on the host network"
+        "PyTorchJob: `PYTHONUNBUFFERED`, `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE`, `RANK`. TFJob: `TF_CONFIG`. On "
+        "the host network `MASTER_ADDR` and `MASTER_PORT`, or `TF_CONFIG`, keep KubeDL's values, with the port that "
+        "it chooses"
     )
 
     INDEX_LABEL = INDEX
@@ -108,8 +108,8 @@ class KubeDL(OfReplicaSpecs):
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
         "roles": done_by(
-            "replica types. PyTorchJob: a first ranked role of one replica is Master, another ranked role is Worker, "
-            "and the end of all ends the job. TFJob: by task type, without an evaluator. Extras are refused"
+            "PyTorchJob: Master (a first ranked role of one replica) and Worker; the end of all ends the job. TFJob: "
+            "task types, without an evaluator. Other roles are refused"
         ),
         "launcher.deepspeed": _NO_NAMES,
         "launcher.mpi": _NO_NAMES,
@@ -117,22 +117,17 @@ class KubeDL(OfReplicaSpecs):
             "an elastic job of KubeDL needs a Master, an AIMaster and OpenKruise", "remove it", elsewhere=True
         ),
         "ssh": _NO_NAMES,
-        "queue": done_by(
-            "`schedulingPolicy.queue`; KubeDL makes a PodGroup for each role, and places them one after the other"
-        ),
-        "priority_class": done_by("of the pods, and `schedulingPolicy.priorityClassName`"),
+        "queue": done_by("each role has its own PodGroup, and they are placed one after the other"),
         "restart": done_by(
-            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `backoffLimit`; all-when-evicted "
-            "is refused. A pod that is evicted ends the job. KubeDL's ExitCode (a pod that was killed or evicted is "
-            "made anew, any other failure ends the job) by `pod_overrides: {spec: {restartPolicy: ExitCode}}`"
+            "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `backoffLimit`; "
+            "`all-when-evicted` is refused. An evicted pod ends the job, but "
+            "`pod_overrides: {spec: {restartPolicy: ExitCode}}` recreates a pod that was killed or evicted"
         ),
         "max_retry": noted(
             "it has no effect, since KubeDL never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
         ),
-        "roles.*.max_retry": done_by(
-            "`backoffLimit`: one number for the job, counted over all pods that start their containers again"
-        ),
-        "ttl": done_by("`ttlSecondsAfterFinished`; updates in place"),
+        "roles.*.max_retry": done_by("one number for the job, over all pods that restart containers"),
+        "ttl": done_by("updates in place"),
         **no_policies("KubeDL"),
         "roles.*.min_available": refused(
             "the value lets a part of the role's pods start, and KubeDL's PodGroup of a role always has all its pods",
@@ -151,8 +146,7 @@ class KubeDL(OfReplicaSpecs):
             "KubeDL decides the addresses: it makes the Services itself, with constant ports", "remove it"
         ),
         "roles.*.pod_overrides": done_by(
-            "as far as the pods of Kubernetes 1.22 have the fields, which are those of KubeDL's CRDs; newer ones are "
-            "refused"
+            "fields of pods of Kubernetes 1.22, as in KubeDL's CRDs; newer ones are refused"
         ),
         "network.topology": refused(
             "KubeDL makes the PodGroup itself, without a topology", "remove it", elsewhere=True

@@ -52,6 +52,7 @@ _OF_THE_MASTER = (
     "(the Service of training-operator publishes ready pods alone): where a step of the Master alone takes longer, "
     "they fail"
 )
+_STEPS = "workers of a PyTorchJob wait 200 s at most for steps of the Master alone"
 
 
 class Kubeflow(OfReplicaSpecs):
@@ -72,14 +73,12 @@ class Kubeflow(OfReplicaSpecs):
     )
     ADDS = (
         "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, "
-        "`MASTER_PORT`, `WORLD_SIZE` and `RANK`, in which a process sees the plan's values, and `PET_MASTER_ADDR`, "
-        "`PET_MASTER_PORT`, `PET_NODE_RANK`; an elastic one `PET_RDZV_ENDPOINT`, `PET_RDZV_BACKEND`, "
-        "`PET_MAX_RESTARTS`. Its workers get the init container `init-pytorch` (`alpine:3.10`), which gives the "
-        "Master's name 100 tries of 2 s. TFJob: `TF_CONFIG`, which the plan's own replaces. MPIJob, in the launcher: "
-        "`OMPI_MCA_plm_rsh_agent`, `OMPI_MCA_orte_default_hostfile`, `I_MPI_HYDRA_BOOTSTRAP`, "
-        "`I_MPI_HYDRA_BOOTSTRAP_EXEC`, without accelerators empty `NVIDIA_VISIBLE_DEVICES` and "
-        "`NVIDIA_DRIVER_CAPABILITIES`, and the init container `kubectl-delivery`; `/etc/mpi` with hostfile and "
-        "agent, `/opt/kube` with kubectl"
+        "`MASTER_PORT`, `WORLD_SIZE`, `RANK`, `PET_MASTER_ADDR`, `PET_MASTER_PORT`, `PET_NODE_RANK`, and in workers "
+        "the init container `init-pytorch` (`alpine:3.10`); elastic: `PET_RDZV_ENDPOINT`, `PET_RDZV_BACKEND`, "
+        "`PET_MAX_RESTARTS`. TFJob: `TF_CONFIG`. MPIJob, in the launcher: `OMPI_MCA_plm_rsh_agent`, "
+        "`OMPI_MCA_orte_default_hostfile`, `I_MPI_HYDRA_BOOTSTRAP`, `I_MPI_HYDRA_BOOTSTRAP_EXEC`; without "
+        "accelerators empty `NVIDIA_VISIBLE_DEVICES` and `NVIDIA_DRIVER_CAPABILITIES`; the init container "
+        "`kubectl-delivery`, `/etc/mpi`, `/opt/kube`"
     )
 
     INDEX_LABEL = INDEX
@@ -96,9 +95,8 @@ class Kubeflow(OfReplicaSpecs):
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
         "roles": done_by(
-            "replica types. PyTorchJob: the pod that launches, else a first ranked role of one replica, is Master, "
-            "whose end ends the job, and another ranked role is Worker; one role of several replicas is Worker "
-            "alone. TFJob: by task type. MPIJob: Launcher and Worker. Extras are refused"
+            "PyTorchJob: Master (the pod that launches, or a first ranked role of one replica; its end ends the job) "
+            "and Worker. TFJob: task types. MPIJob: Launcher and Worker. Other roles are refused"
         ),
         "launcher.mpi": noted(
             "training-operator starts the processes by `kubectl exec` and with a hostfile of its own: there is no "
@@ -108,22 +106,16 @@ class Kubeflow(OfReplicaSpecs):
         "launcher.torchrun.elastic": noted(
             "the job is complete when one of its pods is: training-operator then removes the others", elsewhere=True
         ),
-        "queue": done_by(f"`runPolicy.schedulingPolicy.queue`, and the annotation `{QUEUE_ANNOTATION}`"),
-        "priority_class": done_by("of the pods, and `runPolicy.schedulingPolicy.priorityClass`"),
         "restart": done_by(
-            "never: `restartPolicy: Never`; on-failure, N times: `OnFailure` with `runPolicy.backoffLimit`; "
-            "all-when-evicted is refused. A pod that is evicted is made anew by on-failure and N times, but in an "
-            "MPIJob it ends the job"
+            "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `runPolicy.backoffLimit`; "
+            "`all-when-evicted` is refused. An evicted pod of an MPIJob ends the job"
         ),
         "max_retry": noted(
             "it has no effect, since training-operator never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
         ),
-        "roles.*.max_retry": done_by(
-            "`runPolicy.backoffLimit`: one number for the job, counted over all pods that start their containers again"
-        ),
-        "ttl": done_by("`runPolicy.ttlSecondsAfterFinished`; updates in place"),
+        "roles.*.max_retry": done_by("one number for the job, over all pods that restart containers"),
+        "ttl": done_by("updates in place"),
         **no_policies("training-operator"),
-        "roles.*.min_available": done_by("counts for `runPolicy.schedulingPolicy.minAvailable`, over all roles"),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
             "training-operator would else declare 23456 or 2222, the same in every job",
@@ -134,11 +126,9 @@ class Kubeflow(OfReplicaSpecs):
             "replicas of a type",
             "remove it; pods with the same host port then need nodes of their own",
         ),
-        "network.wait": done_by(
-            "as described; workers beside a Master wait first, 200 s, in an init container of training-operator's"
-        ),
-        "prepare.*.roles": done_by(f"as described, but {_OF_THE_MASTER}"),
-        "prepare.*.on": done_by(f"as described, but {_OF_THE_MASTER}"),
+        "network.wait": done_by("before it, workers wait up to 200 s for a Master, in an init container"),
+        "prepare.*.roles": done_by(_STEPS),
+        "prepare.*.on": done_by(_STEPS),
         "network.topology": refused(
             "training-operator makes the PodGroup itself, without a topology", "remove it", elsewhere=True
         ),

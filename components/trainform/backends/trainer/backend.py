@@ -73,14 +73,12 @@ class Trainer(Backend):
     OUTCOME = by_condition("Complete")
 
     MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"
-    ENDS = "`successPolicy` of the runtime's JobSet, as with jobset; on a runtime that is named, what that says"
+    ENDS = "`successPolicy` of the runtime's JobSet; an existing runtime decides itself"
     ADDS = (
-        "`JOB_COMPLETION_INDEX`; hostname and subdomain of every pod, as planned. With one ranked role on the pod "
-        f"network (torch policy) {', '.join(f'`{name}`' for name in TORCH_VARIABLES)}: the process sees the plan's "
-        "rendezvous in the last two. With mpi (mpi policy) in the pod that launches "
-        f"{', '.join(f'`{name}`' for name in MPI_VARIABLES)}, where the plan's values win, and Trainer's own "
-        f"hostfile at `{MPI_VOLUMES['mpi-hostfile']}` and key at `{MPI_VOLUMES['mpi-ssh-auth']}`, which the launch "
-        "script does not need"
+        "`JOB_COMPLETION_INDEX`; with one ranked role on the pod network "
+        f"{', '.join(f'`{name}`' for name in TORCH_VARIABLES)}; with mpi, in the pod that launches, "
+        f"{', '.join(f'`{name}`' for name in MPI_VARIABLES)}, a hostfile at `{MPI_VOLUMES['mpi-hostfile']}` and a key "
+        f"at `{MPI_VOLUMES['mpi-ssh-auth']}`"
     )
 
     INDEX_LABEL = INDEX
@@ -90,26 +88,19 @@ class Trainer(Backend):
     SUSPENDED = ("spec.suspend",)
     IN_PLACE = SUSPENDED
     FIELDS: ClassVar[Fields] = {
-        "queue": done_by(
-            "Volcano: the annotation `scheduling.volcano.sh/queue-name` of the runtime's template, from which "
-            "Trainer makes a PodGroup; Kueue: the label `kueue.x-k8s.io/queue-name`, a LocalQueue"
-        ),
+        "queue": JobSet.FIELDS["queue"],
         "restart": JobSet.FIELDS["restart"],
         "max_retry": JobSet.FIELDS["max_retry"],
         "ttl": refused(f"{RUN_AGAIN}, so that it would train for ever", "remove it", elsewhere=True),
         **no_policies("Trainer"),
         "roles": done_by(
-            "a replicated job each: `node` is the first ranked one, which `numNodes` of the TrainJob counts; with "
-            "mpi `launcher` and `node`, and no further ranked one"
+            "`node` is the first ranked role, which `numNodes` of the TrainJob counts; with mpi no other ranked role "
+            "but `launcher`"
         ),
-        "roles.*.replicas": done_by("a change is a new revision; a role with 0 is left out"),
-        "roles.*.min_available": done_by("Volcano: refused unless it is all of the role's pods"),
+        "roles.*.replicas": done_by("a change is a new revision; 0 leaves the role out"),
+        "roles.*.min_available": done_by("only the number of all pods of the role"),
         "network.ports": done_by("a replicated job for each replica; refused with mpi"),
-        "network.wait": done_by(
-            "as described; with mpi on a runtime that is named, whose SSH is its own, a wait in vain is told and "
-            "mpirun starts all the same"
-        ),
-        "network.topology": done_by("Volcano: `podGroupPolicy.volcano.networkTopology`"),
+        "network.wait": done_by("with mpi on an existing runtime, mpirun starts even if the wait fails"),
         "network.topology.highest_tier_name": refused(
             "a TrainingRuntime has tiers by number only", "write `highest_tier` with its number"
         ),
@@ -118,8 +109,6 @@ class Trainer(Backend):
             "TrainJob brings image, command, variables, resources and volumes",
             "leave it out for a runtime of the job's own",
         ),
-        "launcher.mpi": done_by("the mpi policy; `runLauncherAsNode` where the role that launches is ranked"),
-        "launcher.mpi.processes_per_node": done_by("`numProcPerNode`"),
         "launcher.torchrun.elastic": noted(
             "Trainer has a fixed number of pods, so another number of replicas is a new revision here and no change "
             "in place",

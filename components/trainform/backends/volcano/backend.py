@@ -67,10 +67,8 @@ class Volcano(Backend):
     MAKES = f"Job (`{API_VERSION}`)"
     ENDS = ENDS
     ADDS = (
-        "`VC_<ROLE>_HOSTS` (comma between them), `VC_<ROLE>_NUM` and `/etc/volcano/<role>.host` (a line each), with "
-        "`-` as `_`; where replicas have templates of their own (`ports: per-replica`), for each `<role>_<index>`. "
-        "`VC_TASK_INDEX` is rendered, and for roles with such replicas the variables of the whole role too, but no "
-        "file"
+        "`VC_TASK_INDEX`; for each role, or with `ports: per-replica` for each `<role>_<index>`: `VC_<ROLE>_HOSTS`, "
+        "`VC_<ROLE>_NUM`, the file `/etc/volcano/<role>.host`"
     )
 
     INDEX_LABEL = "volcano.sh/task-index"
@@ -80,13 +78,9 @@ class Volcano(Backend):
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
         "max_retry": done_by(
-            "`maxRetry`: restarts of the job as a whole and, under on-failure and `3 times`, of a pod that was evicted"
+            "`maxRetry`: restarts of the whole job and, with `on-failure` and `N times`, of an evicted pod"
         ),
-        "network.topology.highest_tier_name": done_by("since Volcano 1.14"),
-        "network.ports": done_by(
-            "a task for each replica; policies for `TaskCompleted` and `*`, which would act upon the end of a single "
-            "one, are refused"
-        ),
+        "network.ports": done_by("a task for each replica; policies for `TaskCompleted` and `*` are refused"),
     }
 
     def naming(self, experiment: Experiment) -> Naming:

@@ -23,9 +23,8 @@ from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
 ENDS = (
-    "the policy `TaskCompleted: CompleteJob` of the task; where its replicas have templates of their own (`ports: "
-    "per-replica`) `minSuccess`, the number of them: a pod of another role that succeeds then stays up until the job "
-    "ends, since Volcano counts every pod"
+    "the policy `TaskCompleted: CompleteJob` of the task; with `ports: per-replica` by `minSuccess`, which counts "
+    "every pod: pods of other roles that succeed stay up until then"
 )
 # Terminated: by the policy `TerminateJob`, which a pod that fails raises where nothing restarts it. Aborted: by
 # somebody, as `vcctl job suspend` does.

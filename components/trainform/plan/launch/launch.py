@@ -29,43 +29,32 @@ _ACCELERATE_MODES = frozenset(
 )
 
 _RANKED = {
-    "RANK": "offset + index; rank of the pod",
-    "MASTER_ADDR, MASTER_PORT": "in rank 0 behind a Service of its own: what it opens itself",
+    "RANK": "offset of the role + index",
+    "MASTER_ADDR, MASTER_PORT": "in rank 0 behind a Service: what it opens itself",
 }
 SCRIPT_VARIABLES: dict[str, dict[str, str]] = {
-    "torchrun": _RANKED
-    | {"RANK": "static: offset + index, as --node-rank; elastic: not set, torchrun numbers the pods"},
-    "accelerate": _RANKED | {"RANK": "offset + index, as --machine_rank"},
+    "torchrun": _RANKED | {"RANK": "offset of the role + index; elastic: not set, torchrun numbers the pods"},
+    "accelerate": _RANKED,
     "deepspeed": {},
     "mpi": {},
-    "tensorflow": {
-        "TF_CONFIG": "cluster of all chief, worker and ps replicas, and the own task; not for a single replica. "
-        "Behind Services the own entry has the port that the replica opens, the others their Services' constant "
-        "ones"
-    },
+    "tensorflow": {"TF_CONFIG": "the cluster and the replica's task; not for a single replica"},
     "command": _RANKED,
 }
 """The variables that the scripts add to the environment, by launcher, with their meaning."""
 
 FILES = {
     defaults.LAUNCH_SCRIPT: "starts the launcher",
-    COMMAND_SCRIPT: "starts a ranked role's own command, with its rank",
-    SERVE_SCRIPT: "deepspeed, mpi: serves SSH to the pod that launches, or waits for the operator's own agent",
-    WAIT_SCRIPT: "waits for peers: their names, and over SSH their sshd; then says who is missing and why",
-    defaults.HOSTFILE: (
-        "`<host> slots=<processes>` for every node in order of rank: deepspeed, mpi, tensorflow, and wherever there "
-        "is SSH"
-    ),
+    COMMAND_SCRIPT: "starts the command of a ranked role, with its rank",
+    SERVE_SCRIPT: "deepspeed, mpi: serves SSH, or waits for the operator's agent",
+    WAIT_SCRIPT: "waits for the names and sshd of peers, and reports which is missing and why",
+    defaults.HOSTFILE: "`<host> slots=<processes>` for each node by rank: with SSH, and for tensorflow",
     TF_CONFIG: "tensorflow: the cluster",
-    SSHD_SCRIPT: "starts sshd, and keeps the container's variables for its sessions",
+    SSHD_SCRIPT: "starts sshd",
     SSHD_CONFIG: "sshd's configuration",
-    SESSION_SCRIPT: "what a session over SSH runs: it sees the container's variables",
+    SESSION_SCRIPT: "gives the container's variables to sessions over SSH",
     CHECKOUT_SCRIPT: "`prepare` with git: checks out the commit",
-    FIRST_POD_SCRIPT: "`prepare` with `on: first-pod`: runs the step in the first pod of a role of several",
-    STAY_SCRIPT: (
-        "`ports: per-replica`, where the operator counts the pods that succeed: keeps a pod that does not end the "
-        "job until the job ends"
-    ),
+    FIRST_POD_SCRIPT: "`prepare` with `on: first-pod`: runs the step in one pod of a role",
+    STAY_SCRIPT: "`ports: per-replica`, where the operator counts successes: keeps other pods until the job ends",
 }
 """The files that the launch volume may hold, with their purpose."""
 

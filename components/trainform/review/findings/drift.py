@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from trainform.cluster.live_drift import writer
 from trainform.errors import shorten
+from trainform.manifests.differences import shown
 from trainform.review import steps
 from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
-from trainform.review.difference import shown
 from trainform.review.kinds import kind
 from trainform.review.model import Finding
 from trainform.review.objects import own_names

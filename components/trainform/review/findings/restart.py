@@ -27,13 +27,13 @@ def find(context: Context) -> Iterator[Finding]:
         happens = fate(context, job)
         if happens.kind == "replace":
             yield from _replaced(happens, context)
-        elif happens.kind == "delete" and happens.is_running:
+        elif happens.kind == "delete" and happens.state == "running":
             yield STOPPED.finding(happens.name, spent=_spent(happens, context))
         elif happens.kind == "delete" and happens.not_read:
             yield STOP_NOT_READ.finding(happens.name, not_read=happens.not_read)
         elif happens.again:
             yield GONE.finding(happens.next_name)
-        yield from () if happens.is_finished else _evicted(happens)
+        yield from () if happens.state == "finished" else _evicted(happens)
 
 
 def _spent(happens: Fate, context: Context) -> str:
@@ -43,9 +43,9 @@ def _spent(happens: Fate, context: Context) -> str:
 
 def _replaced(happens: Fate, context: Context) -> Iterator[Finding]:
     why = "" if happens.reasons else f" {happens.reason}"  # the place of the finding is the cause
-    if happens.is_running:
+    if happens.state == "running":
         yield _about(RESTARTED, happens, why=why, spent=_spent(happens, context))
-    elif happens.is_finished:
+    elif happens.state == "finished":
         yield _about(FINISHED, happens, why=why)
     elif happens.not_read:
         yield _about(NOT_READ, happens, why=why, not_read=happens.not_read)

@@ -23,8 +23,17 @@ from trainform.review.forms.document import (
 )
 
 if TYPE_CHECKING:
-    from trainform.review.model import Capacity, Fact, Report, Review
-    from trainform.review.picture.parts import Mark, Picture, PictureEdge, PictureFact, PictureNode
+    from trainform.review.model import (
+        Capacity,
+        Fact,
+        Mark,
+        Picture,
+        PictureEdge,
+        PictureFact,
+        PictureNode,
+        Report,
+        Review,
+    )
 
 PAGE = Path(__file__).with_name("page.html")
 MARKS: dict[Mark, str] = {
@@ -120,7 +129,8 @@ def _queue(capacity: Capacity) -> Iterator[str]:
 
 def _picture(picture: Picture) -> Iterator[str]:
     """Yield the queue with the job, and each role with the claims that it mounts. Claims without a role are last."""
-    nodes, edges = {node.id: node for node in picture.nodes}, picture.edges
+    nodes = {node.id: node for node in picture.nodes}
+    edges = [edge for edge in picture.edges if {edge.start, edge.end} <= nodes.keys()]  # a stored report may be wrong
     used = {edge.end for edge in edges}
     jobs = (_box(node) for node in picture.nodes if node.kind == "job")
     rows = [[*(_use(edge, nodes[edge.start]) for edge in edges if edge.end.startswith("job/")), *jobs]]

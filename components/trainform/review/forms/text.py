@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msgspec import structs
-
 from trainform.console.markdown import folded
-from trainform.console.sections import Item, Section
 from trainform.console.terminal import GAP, USUAL, Line, lines_of
 from trainform.review.forms.document import documents
 from trainform.review.model import Review
@@ -52,15 +49,12 @@ def size(text: str) -> int:
 
 
 def comment(review: Review, limit: int, page: str | None = None) -> str:
-    """Return the comment, at most `limit` bytes long: with the details if they fit, else the summaries, else
-    their headlines with the high findings, cut at the limit. page: the address of the whole report."""
+    """Return the comment, at most `limit` bytes long: with the details if they fit, else the summaries, cut at the
+    limit; the least severe stack is last. page: the address of the whole report."""
     first, end = f"{marker(review.project)}\n", "\n" if page is None else f"\n\n---\n\n[The whole report]({page})\n"
     room = limit - size(first + end)
     whole = documents(review, every=False)
-    several = int(len(whole) > 1)  # the first is the overview then
-    summaries = [document[:1] for document in whole]
-    severe = [*summaries[:several], *([_severe(summary)] for [summary] in summaries[several:])]
-    for shown in (whole, summaries, severe):
+    for shown in (whole, [document[:1] for document in whole]):
         text = "\n\n".join(part for document in shown for part in folded(document))
         if size(text) <= room:
             return f"{first}{text}{end}"
@@ -73,12 +67,3 @@ def comment(review: Review, limit: int, page: str | None = None) -> str:
     left_out = sum(bool(line) for line in lines[len(kept) :])
     text = "\n".join([*kept, "", f"**Left out: {left_out} more lines. The whole report has them.**"])
     return f"{first}{text}{end}"
-
-
-def _severe(summary: Section) -> Section:
-    """Return the summary with its headline and high findings alone."""
-    headline, *others = summary.blocks
-    high = [block for block in others if isinstance(block, Item) and block.level == "high"]
-    left_out = len(others) - len(high)
-    note = [Item(f"{left_out} more lines are in the whole report.")] if left_out else []
-    return structs.replace(summary, blocks=(headline, *high, *note))

@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.job.check_files import load_experiment
+from trainform.manifests.differences import Difference, differences, shown
 from trainform.manifests.manifest import without_empty
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.review.causes import of_experiment
-from trainform.review.difference import Difference, differences, shown
 from trainform.spec.experiment import OVERLAYS
 from trainform.spec.load import Given
 

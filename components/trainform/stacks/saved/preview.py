@@ -87,7 +87,7 @@ def _without_names(data: Any, names: list[str]) -> Any:
 def _planned(step: Step, hashed: Callable[[Any], str]) -> dict[str, Any]:
     state = State({}) if step.new is None else step.new
     # A kubeconfig in a provider may have a token for minutes; the UID of the cluster is compared.
-    masked = "" if step.type.startswith(PROVIDERS) else state.unmasked.hash_masked(state.inputs, hashed)
+    masked = "" if step.type.startswith(PROVIDERS) else _hash_of_hidden(state, hashed)
     options = {
         "type": step.type,
         "parent": state.parent,
@@ -98,6 +98,20 @@ def _planned(step: Step, hashed: Callable[[Any], str]) -> dict[str, Any]:
         **({"masked": masked} if masked else {}),
     }
     return {"(operation)": step.operation, **state.inputs, "(options)": options}
+
+
+def _hash_of_hidden(state: State, hashed: Callable[[Any], str]) -> str:
+    """Return a hash of the values that the preview masks; "" if there are none. hashed: with a key."""
+    found = _hidden(state.unmasked, state.inputs)
+    return hashed(found) if found else ""
+
+
+def _hidden(value: Any, shown: Any) -> list[Any]:
+    if isinstance(value, dict) and isinstance(shown, dict) and value.keys() == shown.keys():
+        return [[key, found] for key, item in value.items() if (found := _hidden(item, shown[key]))]
+    if isinstance(value, list) and isinstance(shown, list) and len(value) == len(shown):
+        return [[at, found] for at, item in enumerate(value) if (found := _hidden(item, shown[at]))]
+    return [] if value == shown else [value]
 
 
 def _chosen_name(step: Step) -> str:

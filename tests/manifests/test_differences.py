@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from trainform.console.escaping import CHANGED_MASK, MASK
-from trainform.review.difference import Difference, differences, shown
+from trainform.manifests.differences import Difference, differences, shown
 
 
 def found(before: Any, after: Any) -> list[tuple[str, Any, Any]]:

@@ -1,1 +1,0 @@
-"""The picture of a job: its parts before and after."""
