@@ -27,9 +27,10 @@ class Job(Struct, frozen=True):
     """The argument that names it."""
     stack: str | None = None
     experiment: Given = ""
-    """Empty for an environment alone, and for a stack that is not loaded."""
     environment: Given = ""
     run: int = 1
+    alone: bool = False
+    """True for an environment without an experiment."""
     root: Path | None = None
     """Base of relative paths, None for the current folder."""
 
@@ -46,8 +47,8 @@ class Job(Struct, frozen=True):
         except OwnStackError as error:
             if not alone:
                 raise
-            return Job(self.word, self.stack, "", error.environment, root=root)
-        return Job(self.word, self.stack, found.given, found.environment, found.run, root)
+            return Job(self.word, self.stack, "", error.environment, alone=True, root=root)
+        return Job(self.word, self.stack, found.given, found.environment, found.run, root=root)
 
 
 def jobs(words: Sequence[str], environments: Sequence[str], run: int | None = None) -> list[Job]:
@@ -72,7 +73,7 @@ def jobs(words: Sequence[str], environments: Sequence[str], run: int | None = No
         raise CommandLineError("only one file can come from standard input", "give a name or a path for the others")
     read = {name: from_input(name) for name in [*others, *environments]}
     if not words:
-        return [Job(name, environment=read[name]) for name in environments]
+        return [Job(name, environment=read[name], alone=True) for name in environments]
     found = list[Job]()
     for word in words:
         if word in stacks:

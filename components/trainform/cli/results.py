@@ -175,7 +175,7 @@ def _check(job: Job, tried: Sequence[Assignment]) -> CheckedJob | CheckedPlatfor
 
     try:
         job = job.loaded(alone=True)
-        if job.experiment == "":
+        if job.alone:
             return check_platform(job.environment, job.root)
         return check_experiment(job.experiment, job.environment, job.run, job.root, None, tried)
     except InputError as error:
