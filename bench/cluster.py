@@ -90,7 +90,7 @@ def cluster(workplace: Workplace) -> Iterator[Cluster]:
     folder = workplace.folder / "sandbox"
     toolchain = ensure(workplace.progress)
     try:
-        settings = settings_from_environment(load_environment(str(file)).checked(), folder)
+        settings = settings_from_environment(load_environment(str(file)).or_raise(), folder)
         sandbox = up(settings, toolchain, workplace.progress)
         exports = {**environment(toolchain.pulumi), "KUBECONFIG": str(sandbox.kubeconfig)}
         with workplace.progress.step("preview: the projects"):

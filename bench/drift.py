@@ -87,7 +87,8 @@ def _applied(file: Path, running: Cluster, kubectl: Path, names: list[str]) -> C
         config = {f"trainform:{key}": value for key, value in zip(KEYS, (name, ENVIRONMENT), strict=True)}
         (project.folder / "stacks" / f"Pulumi.{name}.{ENVIRONMENT}.yaml").write_text(yaml.safe_dump({"config": config}))
         bodies += [
-            _body(manifest) for manifest in check_experiment(name, ENVIRONMENT, root=project.folder).checked().manifests
+            _body(manifest)
+            for manifest in check_experiment(name, ENVIRONMENT, root=project.folder).or_raise().manifests
         ]
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies}))
     words = [str(kubectl), "apply", "--server-side", "--field-manager", MANAGER, "--context", running.context]

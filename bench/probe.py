@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 def main(experiment: str, environment: str) -> dict[str, float]:
     """Everything from the two files on, as the verbs do it; nothing is warm but the imports."""
-    job, checking = _time(lambda: check_experiment(experiment, environment).checked())
+    job, checking = _time(lambda: check_experiment(experiment, environment).or_raise())
     _, rendering = _time(lambda: to_yaml(job.manifests))
     _, printing = _time(lambda: json.dumps(as_data(job.plan), indent=2))
     return {"plan": checking, "render": rendering, "json": printing}

@@ -26,7 +26,7 @@ from tests.support.documents import (
 )
 from tests.support.repository import ROOT, copy_stacks, read, stack_config, tracked
 from trainform.cli.main import build_app, main
-from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.new_experiment import stack_text
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import read_mapping

@@ -21,7 +21,7 @@ OPERATORS = re.compile(
 # any backend.
 NAMING_VOLCANO = {
     "spec/environment.py",
-    "spec/queues.py",
+    "spec/queue_fields.py",
     "rules/queues.py",
     "rules/limits/queues.py",
     "cluster/preflight.py",

@@ -27,7 +27,7 @@ REFUSALS = GOLDEN / "refusals.txt"
 
 def rendered(name: str, backend: str) -> RenderedJob:
     """The experiment on the backend, or the problems that keep the operator from running it."""
-    job = check_experiment(name, "dev").checked()
+    job = check_experiment(name, "dev").or_raise()
     # the environment's own backend is not written in the experiment, whose record would then differ from that of
     # `render`
     update = {} if backend == job.plan.backend else {"backend": backend}
@@ -64,13 +64,13 @@ def test_the_output_of_render(name: str, capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().out
     assert printed == to_yaml(rendered(name, "volcano").manifests)
     assert list(yaml.safe_load_all(printed)) == [
-        manifest.body for manifest in check_experiment(name, "dev").checked().manifests
+        manifest.body for manifest in check_experiment(name, "dev").or_raise().manifests
     ]
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_environments(name: str, golden: Golden) -> None:
-    golden(GOLDEN / name / "platform.yaml", to_yaml(platform_manifests(check_environment(name).checked())))
+    golden(GOLDEN / name / "platform.yaml", to_yaml(platform_manifests(check_environment(name).or_raise())))
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/explanation/revisions.md"])
@@ -79,7 +79,7 @@ def test_documents_show_the_revision(document: str, golden: Golden) -> None:
     path = ROOT / document
     written = path.read_text(encoding="utf-8")
     pattern = r"\b(resnet(?:-launch-script)?)-[0-9a-f]{6}\b"
-    shown, count = re.subn(pattern, rf"\1-{check_experiment('resnet', 'dev').checked().plan.revision}", written)
+    shown, count = re.subn(pattern, rf"\1-{check_experiment('resnet', 'dev').or_raise().plan.revision}", written)
     assert count
     golden(path, shown)
 

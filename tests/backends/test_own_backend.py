@@ -21,7 +21,7 @@ from trainform.job.check import check_experiment
 from trainform.job.objects import job_manifests
 from trainform.job.render import render_job
 from trainform.local.doctor.cluster import experiment_kinds
-from trainform.local.scaffold.environment import skeleton
+from trainform.local.scaffold.new_environment import skeleton
 from trainform.manifests.documents import to_yaml
 from trainform.spec import Experiment
 from trainform.spec.load import parse
@@ -59,7 +59,7 @@ def test_the_environments_operator(own: str) -> None:
 
 def test_a_teaching_experiment(own: str, golden: Golden) -> None:
     """Its own objects, as `trainform render` prints them."""
-    read = check_experiment("sdxl-lora", "dev").checked()
+    read = check_experiment("sdxl-lora", "dev").or_raise()
     made = render_job(read.experiment.model_copy(update={"backend": own}), read.environment)
     assert made.problems == ()
     golden(

@@ -20,7 +20,7 @@ OF_A_REVISION = {"launch-script", "pod-group", "runtime"}
 def revisions(name: str, backend: str) -> list[Plan]:
     """The experiment on the operator, before and after a change of its variables; empty where the operator cannot run
     it."""
-    job = check_experiment(name, "dev").checked()
+    job = check_experiment(name, "dev").or_raise()
     experiment, environment = job.experiment, job.environment
     before = experiment.model_copy(update={"backend": backend})
     if job_problems(before, environment):

@@ -15,7 +15,7 @@ from trainform.review.jobs import job_kinds
 CHECK = """\
 import sys
 from trainform.job.check import check_experiment
-check_experiment("hello", "dev").checked()
+check_experiment("hello", "dev").or_raise()
 print(*sorted(name for name in sys.modules if name.startswith("trainform.backends.") and name.endswith(".backend")))
 """
 

@@ -104,7 +104,7 @@ def test_the_document_of_the_repository_has_the_place() -> None:
 @pytest.mark.parametrize("pods", [4, 3072])
 def test_a_shape_of_any_size_is_accepted_by_check(tmp_path: Path, pods: int) -> None:
     shape = write_shape(tmp_path, pods)
-    assert check_experiment(str(shape.experiment), str(shape.environment)).checked().plan.totals.pods == pods
+    assert check_experiment(str(shape.experiment), str(shape.environment)).or_raise().plan.totals.pods == pods
 
 
 MANIFESTS = [

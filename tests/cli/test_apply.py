@@ -14,8 +14,8 @@ from tests.stacks.saved.samples import KEY, facts, saved
 from trainform.cli import apply, review_saving
 from trainform.cli.forms import Form
 from trainform.errors import TrainformError
+from trainform.stacks.saved.changed_facts import changed_facts
 from trainform.stacks.saved.file import text_of
-from trainform.stacks.saved.moved import moved as moved_facts
 from trainform.stacks.saved.saved_review import SavedFile, Verdict
 
 
@@ -100,7 +100,7 @@ def shown(found: Verdict) -> list[str]:
 
 
 def moved() -> Verdict:
-    found = moved_facts(facts(), facts(versions={"pulumi": "v3.260.0", "trainform": "0.1.0"}, variable={}, step={}))
+    found = changed_facts(facts(), facts(versions={"pulumi": "v3.260.0", "trainform": "0.1.0"}, variable={}, step={}))
     return verdict(
         result="moved", moved=found, not_compared=["Job bert is not compared: no permission."], fix="Look at it."
     )

@@ -128,7 +128,7 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
     error = error_of("plan", "mine", code=2)
     assert error["problems"] == [
         {"source": "stacks/Pulumi.mine.yaml", "line": 2, "path": "config.trainform:experiment", "value": None,
-         "reason": "the value is a secret, and what a job runs is none",
+         "reason": "the value must not be a secret",
          "fix": "pulumi config set trainform:experiment VALUE", "code": "", "fingerprint": ""}
     ]  # fmt: skip
     for text in (
@@ -339,7 +339,7 @@ def test_the_objects_of_an_environment_are_rendered(tmp_path: Path) -> None:
     code, out, err = run("render", "-e", "dev")
     bodies = list(yaml.safe_load_all(out))
     assert (code, err) == (0, "")
-    assert bodies == [manifest.body for manifest in platform_manifests(load_environment("dev").checked())]
+    assert bodies == [manifest.body for manifest in platform_manifests(load_environment("dev").or_raise())]
     assert run("render", "dev") == (0, out, "")
     assert json.loads(run("render", "-e", "dev", "--output", "json")[1]) == bodies
     assert run("render", "-e", "dev", "-o", str(tmp_path / "out.yaml")) == (0, "", "")

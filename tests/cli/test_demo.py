@@ -23,7 +23,7 @@ build) printf 'a\\nb\\n'; echo 'broken on purpose' >&2; exit 1 ;;
 esac
 exit 0
 """
-JOB = check_experiment("sdxl-lora", "dev").checked().plan.job
+JOB = check_experiment("sdxl-lora", "dev").or_raise().plan.job
 MANIFESTS = f"""
   PersistentVolumeClaim  sdxl-lora-checkpoints
   Service                sdxl-lora

@@ -28,7 +28,7 @@ from trainform.spec import Environment, Experiment
 def deployed(**changed: Any) -> dict[str, Any]:
     """The ConfigMap that `pulumi up` of `sdxl-lora.dev` has made."""
     environment = Environment.model_validate({**CLUSTER, "name": "dev"})
-    job = check_experiment(Experiment.model_validate({**JOB, **changed}), environment).checked()
+    job = check_experiment(Experiment.model_validate({**JOB, **changed}), environment).or_raise()
     record = job_record(job.experiment, environment, job.plan)
     assert record is not None
     return {**config_map("sdxl-lora"), "data": record.data()}

@@ -25,9 +25,9 @@ EXPERIMENTS = [stack.removesuffix(".dev") for stack in known_stacks() if stack.e
 @pytest.fixture
 def bodies() -> list[dict[str, Any]]:
     """Every stack of the repository, as it was deployed."""
-    jobs = [check_experiment(name, "dev").checked().manifests for name in EXPERIMENTS]
+    jobs = [check_experiment(name, "dev").or_raise().manifests for name in EXPERIMENTS]
     return [
-        applied(manifest) for manifests in [check_platform("dev").checked().manifests, *jobs] for manifest in manifests
+        applied(manifest) for manifests in [check_platform("dev").or_raise().manifests, *jobs] for manifest in manifests
     ]
 
 

@@ -14,7 +14,7 @@ from tests.support.repository import ROOT
 from trainform import defaults
 from trainform.cli.main import main
 from trainform.job.check import CheckedJob, check_experiment
-from trainform.local.scaffold.experiment import LauncherName
+from trainform.local.scaffold.new_experiment import LauncherName
 
 IMAGE = "registry.example.com/ai/pytorch@sha256:" + "0" * 64
 
@@ -142,7 +142,7 @@ def test_an_operator_that_wants_the_first_pod_in_a_role_of_its_own(project: Path
     path = project / "stacks/environments/dev.yaml"
     path.write_text(path.read_text().replace("name: dev\n", "name: dev\nbackend: kubedl\n"))
     assert run("new", "resnet", "-e", "dev")[0] == 0
-    assert {role.name: role.replicas for role in with_image("resnet").checked().plan.roles} == {
+    assert {role.name: role.replicas for role in with_image("resnet").or_raise().plan.roles} == {
         "master": 1,
         "worker": 1,
     }

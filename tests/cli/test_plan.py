@@ -94,7 +94,7 @@ def check_layout(text: str, plan: Plan) -> None:
 
 @pytest.mark.parametrize("name", names("experiments"))
 def test_the_plan_of_every_experiment_fits_the_terminal(name: str) -> None:
-    plan = check_experiment(name, "dev").checked().plan
+    plan = check_experiment(name, "dev").or_raise().plan
     text = shown(name)
     check_layout(text, plan)
     flat = " ".join(text.split())
@@ -116,7 +116,7 @@ def test_a_step_of_one_role(tmp_path: Path) -> None:
 
 
 def test_the_first_lines_name_the_job_and_its_origin(tmp_path: Path) -> None:
-    plan = check_experiment("extras", "dev").checked().plan
+    plan = check_experiment("extras", "dev").or_raise().plan
     assert shown("extras").splitlines()[:3] == [
         f"extras in dev: volcano job ai-namespace/{plan.job} (revision {plan.revision})",
         "Computed from the files alone. `pulumi preview` compares with the cluster:",
@@ -128,7 +128,7 @@ def test_the_first_lines_name_the_job_and_its_origin(tmp_path: Path) -> None:
 
 
 def test_sections_of_a_plan() -> None:
-    plan = check_experiment("extras", "dev").checked().plan
+    plan = check_experiment("extras", "dev").or_raise().plan
     text = shown("extras")
     assert "Role master: 1 pod, rank 0\n" in text
     assert "Role worker: 3 pods, ranks 1-3\n" in text

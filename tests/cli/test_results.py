@@ -83,7 +83,7 @@ def test_all_goes_with_an_environment_and_nothing_else(verb: str, words: tuple[s
 
 
 def test_an_environment_alone(project: Path) -> None:
-    manifests = check_platform("prod").checked().manifests
+    manifests = check_platform("prod").or_raise().manifests
     assert run("render", "-e", "prod") == (0, to_yaml(manifests), "")
     assert json.loads(run("plan", "-e", "prod", "--output", "json")[1]) == {
         "environment": "prod",

@@ -11,7 +11,7 @@ from tests.cli.reviewing import events
 from tests.cli.running import run
 from tests.support import previews
 from tests.support.repository import commit_all, git
-from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.project import DEV, HELLO, project_files
 from trainform.review.model import Review, Selection
 

@@ -104,7 +104,7 @@ def check_shown(path: Path) -> int:
             assert not unseen(out)
         _, out, _ = run("render", str(path), "-e", "dev")
         assert not unseen(out)
-        assert list(yaml.safe_load_all(out)) == [made.body for made in job_manifests(examined.checked().plan)]
+        assert list(yaml.safe_load_all(out)) == [made.body for made in job_manifests(examined.or_raise().plan)]
     return code
 
 

@@ -23,7 +23,7 @@ def test_check() -> None:
     first, second = out.splitlines()
     assert (
         first == "sdxl-lora: ok, 4 pods, 32 accelerators, revision "
-        f"{check_experiment('sdxl-lora', 'dev').checked().plan.revision}"
+        f"{check_experiment('sdxl-lora', 'dev').or_raise().plan.revision}"
     )
     assert second.startswith("hello: ok, 2 pods, 0 accelerators, revision ")
 
@@ -43,7 +43,7 @@ def test_check_notes_what_may_surprise() -> None:
     code, out, _ = run("check", "hello", "elastic", "-e", "dev")
     hello, elastic, *noted = out.splitlines()
     assert (code, hello.split()[0], elastic.split()[0]) == (0, "hello:", "elastic:")
-    assert noted == [f"  note: {note}" for note in check_experiment("elastic", "dev").checked().plan.notes]
+    assert noted == [f"  note: {note}" for note in check_experiment("elastic", "dev").or_raise().plan.notes]
     assert noted != []
     _, out, _ = run("check", "elastic", "-e", "dev", "--output", "json")
     assert json.loads(out)["experiments"][0]["notes"] == [note.removeprefix("  note: ") for note in noted]
@@ -55,7 +55,7 @@ def test_check_as_json() -> None:
     assert code == 2
     assert answer.keys() == {"ok", "experiments", "error"}
     right, wrong = answer["experiments"]
-    plan = check_experiment("extras", "dev").checked().plan
+    plan = check_experiment("extras", "dev").or_raise().plan
     assert right == {
         "argument": "extras", "name": "extras", "environment": "dev", "ok": True, "job": plan.job,
         "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [*plan.notes], "problems": [],
@@ -75,7 +75,7 @@ def test_the_environment_may_come_from_the_shell(monkeypatch: pytest.MonkeyPatch
 def test_plan_as_json() -> None:
     code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--output", "json", "--run", "3")
     shown: dict[str, Any] = json.loads(out)
-    plan = check_experiment("sdxl-lora", "dev", run=3).checked().plan
+    plan = check_experiment("sdxl-lora", "dev", run=3).or_raise().plan
     assert code == 0
     assert (shown["job"], shown["run"], shown["revision"], shown["min_available"]) == (plan.job, 3, plan.revision, 4)
     assert [(pod["name"], pod["rank"]) for pod in shown["pods"]] == [(pod.name, pod.rank) for pod in plan.pods()]
@@ -87,7 +87,7 @@ def test_plan_as_json() -> None:
 
 def test_render_reads_back_to_the_manifests() -> None:
     code, out, err = run("render", "extras", "-e", "dev", "--run", "2")
-    expected = [manifest.body for manifest in job_manifests(check_experiment("extras", "dev", run=2).checked().plan)]
+    expected = [manifest.body for manifest in job_manifests(check_experiment("extras", "dev", run=2).or_raise().plan)]
     assert (code, err) == (0, "")
     assert list(yaml.safe_load_all(out)) == expected
 

@@ -10,7 +10,7 @@ import pytest
 from tests.support.samples import environment
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import Answer
-from trainform.cluster.dry_run import FORCE, DryRun, dry_run_of, dry_runs, judge, without_repeats
+from trainform.cluster.dry_run import FORCE, DryRun, drop_repeats, dry_run_of, dry_runs, judge
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.errors import ClusterError
 from trainform.job.objects import draft_plan, job_manifests
@@ -149,7 +149,7 @@ def test_a_job_that_waits_for_an_object_of_the_same_update() -> None:
 def test_all_that_the_server_refuses_in_one_template() -> None:
     plan, (pods, _) = drafted(patch={"volumes": {"data": {"hostPath": {"path": "/a"}, "emptyDir": {}}}})
     causes = (("template.spec.containers[0].a", "Forbidden: one"), ("template.spec.containers[0].b", "Forbidden: two"))
-    assert len(without_repeats([judge(pods, status("", 422, *causes), STACK, plan).problems])) == 2
+    assert len(drop_repeats([judge(pods, status("", 422, *causes), STACK, plan).problems])) == 2
 
 
 def test_a_refusal_that_no_patch_causes() -> None:
@@ -176,8 +176,8 @@ def test_the_same_mistake_in_the_template_and_in_the_job_is_one_problem() -> Non
         "expected numeric"
     )
     located = judge(job, status(typed, 500), STACK, plan).problems
-    assert without_repeats([undecoded, located]) == located
-    assert without_repeats([located, located]) == located
+    assert drop_repeats([undecoded, located]) == located
+    assert drop_repeats([located, located]) == located
 
 
 def test_no_value_and_no_secret_is_repeated() -> None:

@@ -90,7 +90,7 @@ def test_a_sandbox_has_words_of_its_own(connected: Connected, tmp_path: Path) ->
         assert unbound_note(cluster, environment(None)) == ""
         with pytest.raises(InputError) as caught:
             refuse_another(cluster, environment(UID))
-    assert "a sandbox which was made anew" in caught.value.problems[0].fix
+    assert "an earlier sandbox" in caught.value.problems[0].fix
     assert "pulumi refresh" in caught.value.problems[0].fix
 
 

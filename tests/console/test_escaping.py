@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.unseen import HALF, SAMPLES, unseen
-from trainform.console.escaping import escaped, without_invisible, without_sequences
+from trainform.console.escaping import escaped, strip_invisible, strip_sequences
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_a_second_time_changes_nothing(text: str) -> None:
 
 @given(st.text())
 def test_without_invisible(text: str) -> None:
-    assert escaped(without_invisible(text)) == without_invisible(text)
-    assert [character for character in text if escaped(character) == character] == [*without_invisible(text)]
+    assert escaped(strip_invisible(text)) == strip_invisible(text)
+    assert [character for character in text if escaped(character) == character] == [*strip_invisible(text)]
 
 
 @pytest.mark.parametrize("sample", [*SAMPLES, HALF])
@@ -62,5 +62,5 @@ def test_the_samples_are_such(sample: str) -> None:
 
 
 def test_without_sequences() -> None:
-    assert without_sequences("\x1b[1;31mred\x1b[0m \x1b[2K\x1b[3Aup\x1b[?25l") == "red up"
-    assert without_sequences("a\x1b]8;;https://example.com\x1b\\b\x1b]0;title\x07c\x1bP1$r0m\x1b\\d") == "abcd"
+    assert strip_sequences("\x1b[1;31mred\x1b[0m \x1b[2K\x1b[3Aup\x1b[?25l") == "red up"
+    assert strip_sequences("a\x1b]8;;https://example.com\x1b\\b\x1b]0;title\x07c\x1bP1$r0m\x1b\\d") == "abcd"

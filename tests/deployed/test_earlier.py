@@ -11,7 +11,7 @@ import pytest
 
 from tests.deployed.test_state import RECORD, config_map, exported
 from tests.deployed.test_updates import UP
-from trainform.deployed.earlier import _folder, _state_beside, earlier_deployments, history_files
+from trainform.deployed.earlier import _folder, _state_next_to, earlier_deployments, history_files
 from trainform.deployed.state import record_in
 from trainform.errors import TrainformError
 
@@ -39,7 +39,7 @@ def test_updates_that_are_compressed_by_zstd_have_their_places(tmp_path: Path, h
     answers(pulumi, f"file://{tmp_path}")  # of which the newest has failed
     assert [each.record for each in earlier_deployments("bert", "bert.prod", tmp_path)] == [RECORD]
     with pytest.raises(TrainformError) as raised:
-        _state_beside(history / "bert.prod-2.history.json.zst")
+        _state_next_to(history / "bert.prod-2.history.json.zst")
     assert raised.value.message.endswith("is compressed by zstd, which is not read")
 
 
@@ -47,7 +47,7 @@ def test_updates_that_are_compressed_by_zstd_have_their_places(tmp_path: Path, h
 def test_the_state_is_beside_the_update(history: Path, compressed: bool) -> None:
     content, end = json.dumps(STATE).encode(), ".gz" if compressed else ""
     (history / f"bert.prod-1.checkpoint.json{end}").write_bytes(gzip.compress(content) if compressed else content)
-    assert record_in(_state_beside(history / f"bert.prod-1.history.json{end}"), "bert") == RECORD
+    assert record_in(_state_next_to(history / f"bert.prod-1.history.json{end}"), "bert") == RECORD
 
 
 @pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b"\x1f\x8b"])
@@ -55,7 +55,7 @@ def test_the_state_is_beside_the_update(history: Path, compressed: bool) -> None
 def test_a_state_that_cannot_be_read_is_empty(history: Path, content: bytes | None, end: str) -> None:
     if content is not None:
         (history / f"bert.prod-1.checkpoint.json{end}").write_bytes(content)
-    assert _state_beside(history / f"bert.prod-1.history.json{end}") == {}
+    assert _state_next_to(history / f"bert.prod-1.history.json{end}") == {}
 
 
 @pytest.mark.parametrize(

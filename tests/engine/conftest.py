@@ -19,7 +19,7 @@ from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.settings import settings_from_environment
 from trainform.local.sandbox.state import read_state
 from trainform.local.toolchain.ensure import ensure, environment
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 from trainform.spec.load import load_environment
 
 _numbers = itertools.count(1)
@@ -32,7 +32,7 @@ def toolchain() -> Toolchain:
 
 
 def _start(folder: Path, toolchain: Toolchain, environment: str = "dev") -> Sandbox:
-    offered = load_environment(environment, ROOT).checked()
+    offered = load_environment(environment, ROOT).or_raise()
     return up(settings_from_environment(offered, folder), toolchain)
 
 

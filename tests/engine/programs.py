@@ -13,7 +13,7 @@ from trainform import TrainingJob
 from trainform.job.check_files import check_environment
 from trainform.resources.apply import cluster_provider
 
-shared = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), check_environment("dev").checked())
+shared = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), check_environment("dev").or_raise())
 for name in pulumi.Config("trainform").require_object("experiments"):
     TrainingJob(name, name, "dev", opts=pulumi.ResourceOptions(providers=[shared]))
 """

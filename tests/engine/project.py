@@ -21,7 +21,7 @@ from tests.support.leaks import leaks
 from tests.support.repository import ROOT, read
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob
-from trainform.local.sandbox.exports import WITHOUT_SIDECARS
+from trainform.local.sandbox.exports import NO_SIDECARS
 from trainform.plan import Plan
 
 PATIENCE = 600.0
@@ -117,7 +117,7 @@ class Project:
         self.environ = {
             **os.environ,
             **exports,
-            "PULUMI_BACKEND_URL": f"file://{state}?{WITHOUT_SIDECARS}",
+            "PULUMI_BACKEND_URL": f"file://{state}?{NO_SIDECARS}",
             "PULUMI_CONFIG_PASSPHRASE": "correct horse battery staple",
         }
         self.environ.pop("PULUMI_CONFIG_PASSPHRASE_FILE", None)
@@ -198,7 +198,7 @@ class Project:
 
     def rendered(self, experiment: str) -> RenderedJob:
         """Plan and objects of an experiment in `dev`."""
-        return check_experiment(experiment, "dev", root=self.folder).checked()
+        return check_experiment(experiment, "dev", root=self.folder).or_raise()
 
     def pulumi(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
         """Run the real engine."""

@@ -30,7 +30,7 @@ CLAIM = "cloud-ai-test-pvc-1"  # of the environment's stack
 
 def able(backend: str) -> list[str]:
     """The teaching experiments that the operator can run."""
-    environment = load_environment("dev", ROOT).checked()
+    environment = load_environment("dev", ROOT).or_raise()
     return [name for name in EXPERIMENTS if not job_problems(on_backend(name, backend), environment)]
 
 

@@ -28,7 +28,7 @@ from trainform import (
     TrainingJob,
     TrainingQueue,
 )
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 environment = Environment.model_validate(
@@ -127,7 +127,7 @@ WRONG = """\
 import pulumi
 
 from trainform import Experiment, Rendezvous, RoleGroup, SharedStorage, SshIdentity, TrainingQueue
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 told = []

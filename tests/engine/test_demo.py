@@ -18,7 +18,7 @@ from tests.engine.project import SSH_SECRET, Project, Ran, run
 from tests.support.repository import committed_copy, copy_stacks
 from trainform.local.sandbox.folder import FOLDER_VARIABLE
 from trainform.local.toolchain.ensure import environment
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.proof("several demos one after the other, each with a sandbox of its own")
 

@@ -68,7 +68,7 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     assert [row["state"] for row in history(project)["stacks"]] == ["not deployed"]
     nothing = trainform(project, "rollback", STACK, *WHY)
     assert nothing.code == 2
-    assert "nothing else was deployed in the stack bert.dev before" in nothing.output
+    assert "no earlier deployment of the stack bert.dev is known" in nothing.output
     project.up(STACK)
     first = deployed(project, live)
     write(project, "b")

@@ -59,8 +59,8 @@ def test_what_a_live_cluster_offers(project: Project, queues: None) -> None:
     printed = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT).succeeded()
     assert "wrote stacks/environments/live.yaml" in printed
     assert "note:" not in printed
-    found = check_environment("live", project.folder).checked()
-    dev = check_environment("dev", project.folder).checked()
+    found = check_environment("live", project.folder).or_raise()
+    dev = check_environment("dev", project.folder).or_raise()
     (kind,) = found.accelerators.values()
     (offered,) = dev.accelerators.values()
     assert (kind.resource, kind.per_node, kind.nodes) == (offered.resource, offered.per_node, offered.nodes)
@@ -91,4 +91,4 @@ def test_an_account_that_may_read_nothing(project: Project, live: Live) -> None:
     ran = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT)
     assert "note: nodes could not be read: this account has no permission to list nodes" in ran.succeeded()
     assert token not in ran.output
-    assert check_environment("live", project.folder).checked().accelerators == {}
+    assert check_environment("live", project.folder).or_raise().accelerators == {}

@@ -28,7 +28,7 @@ from tests.support.documents import (
 from tests.support.pasting import Pasted, PastingShell
 from tests.support.repository import ROOT, committed_copy
 from trainform.local.toolchain.cache import CACHE_VARIABLE, cache_folder
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.proof("a fresh clone with an environment and a sandbox of its own, and every block twice")
 

@@ -23,7 +23,7 @@ from trainform.job.check_files import check_environment
 from trainform.resources.apply import cluster_provider
 
 provider = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), \
-check_environment("dev").checked())
+check_environment("dev").or_raise())
 options = pulumi.ResourceOptions(provider=provider)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.engine.project import run
 from tests.support.stack_configs import CASES
 from trainform.local.toolchain.ensure import environment
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.proof("`trainform check STACK` reads what `pulumi up` reads")
 

@@ -56,7 +56,7 @@ def told(root: Path) -> list[str]:
 def test_valid_files_have_no_problems(root: Path) -> None:
     examined = check_experiment("resnet", "lab", run=2, root=root)
     assert (examined.name, examined.problems) == ("resnet", ())
-    assert examined.checked().plan.run == 2
+    assert examined.or_raise().plan.run == 2
 
 
 def test_problems_of_both_files_are_found(root: Path) -> None:
@@ -100,18 +100,18 @@ def test_an_environment_that_cannot_be_read_leaves_the_experiment(root: Path) ->
 
 
 def test_an_environment_by_itself(root: Path) -> None:
-    assert check_environment("lab", root).checked().name == "lab"
+    assert check_environment("lab", root).or_raise().name == "lab"
     change(root, "environments/lab.yaml", "weight: 2", "parent: nihgt")
     with pytest.raises(InputError, match=r"(?s)queues.night.parent = nihgt.*did you mean night\?"):
-        check_environment("lab", root).checked()
+        check_environment("lab", root).or_raise()
 
 
 def test_invalid_files_have_no_plan_and_raise(root: Path) -> None:
     change(root, "experiments/resnet.yaml", "queue: night", "queue: nowhere")
     with pytest.raises(InputError, match="1 problem"):
-        check_experiment("resnet", "lab", root=root).checked()
+        check_experiment("resnet", "lab", root=root).or_raise()
     with pytest.raises(InputError, match="0 problems"):
-        CheckedJob("resnet", ()).checked()
+        CheckedJob("resnet", ()).or_raise()
 
 
 @pytest.mark.parametrize("run", [0, -3, 10**9, True, 1.5, "2"])
@@ -120,5 +120,5 @@ def test_a_run_from_python_is_one_that_a_record_can_hold(root: Path, run: Any) -
     (problem,) = checked.problems
     assert (problem.path, problem.reason) == ("run", "the value is not a whole number from 1 to 999999999")
     with pytest.raises(InputError):
-        checked.checked()
+        checked.or_raise()
     assert not check_experiment("resnet", "lab", 999_999_999, root).problems

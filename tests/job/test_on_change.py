@@ -27,9 +27,9 @@ from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 from trainform.spec import Environment, Experiment
+from trainform.spec.base_model import models_of
 from trainform.spec.load import parse
 from trainform.spec.metadata import OnChange, field_text, on_change, set_fields
-from trainform.spec.model import models_of
 
 RICH = Environment.model_validate(ENVIRONMENT)
 CHANGES = list(variations())

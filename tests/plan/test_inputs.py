@@ -24,8 +24,8 @@ from trainform.manifests.documents import to_yaml
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.rules.experiment import plan_problems
 from trainform.spec import Environment, Experiment
+from trainform.spec.base_model import models_of
 from trainform.spec.load import parse
-from trainform.spec.model import models_of
 
 RICH = Environment.model_validate(ENVIRONMENT)
 # Fields that a component of their own takes, where the job has it.

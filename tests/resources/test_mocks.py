@@ -31,7 +31,7 @@ pulumi.runtime.set_all_config({"trainform:sshSecret": "a secret of thirty-two ch
 
 from trainform import Environment, Experiment, Platform, Rendezvous, RoleGroup, SharedStorage, SshIdentity, \
 TrainingJob, TrainingQueue
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 environment = Environment.model_validate(

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.samples import environment, experiment
 from trainform import Platform, Rendezvous, RoleGroup, SharedStorage, SshIdentity, TrainingJob, TrainingQueue
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 SECRET = {"env": {"HF_TOKEN": "hf_wJalrXUtnFEMI"}}

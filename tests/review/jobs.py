@@ -60,7 +60,7 @@ def object_step(
 
 
 @dataclasses.dataclass(frozen=True)
-class Deployed:
+class DeploymentRecord:
     """One side of a preview."""
 
     rendered: RenderedJob
@@ -75,21 +75,21 @@ class Deployed:
 
 def deployed(
     data: Mapping[str, Any], cluster: Mapping[str, Any] = CLUSTER, run: int = 1, version: str = "0.9.0"
-) -> Deployed:
+) -> DeploymentRecord:
     experiment = Experiment.model_validate(copy.deepcopy(dict(data)))
     rendered = render_job(experiment, Environment.model_validate(copy.deepcopy(dict(cluster))), run)
     assert not rendered.problems, rendered.problems
     return side(rendered, version)
 
 
-def side(rendered: RenderedJob, version: str = "0.9.0") -> Deployed:
+def side(rendered: RenderedJob, version: str = "0.9.0") -> DeploymentRecord:
     """A rendered job as one side of a preview, also one with problems."""
     made = rendered.plan.record
     record = None if made is None else structs.replace(made, version=version)
-    return Deployed(rendered, job_inputs(rendered.experiment, rendered.environment, rendered.plan), record)
+    return DeploymentRecord(rendered, job_inputs(rendered.experiment, rendered.environment, rendered.plan), record)
 
 
-def job_review(old: Deployed | None, new: Deployed | None) -> JobReview:
+def job_review(old: DeploymentRecord | None, new: DeploymentRecord | None) -> JobReview:
     """What a preview says of a job that is `old` in state and `new` in the program."""
     some = new if new is not None else old
     assert some is not None
@@ -104,7 +104,7 @@ def job_review(old: Deployed | None, new: Deployed | None) -> JobReview:
     return JobReview(name, component, job, records[0], records[1], rest)
 
 
-def _states(side: Deployed) -> dict[tuple[str, str], State]:
+def _states(side: DeploymentRecord) -> dict[tuple[str, str], State]:
     """Every resource by type and name."""
     name, inputs = side.rendered.experiment.name, side.inputs
     components = {

@@ -32,7 +32,7 @@ def environment(**parts: Any) -> Environment:
     return Environment.model_validate({**CLUSTER, "accelerators": kinds, **parts})
 
 
-def rendered(cluster: Environment, **parts: Any) -> jobs.Deployed:
+def rendered(cluster: Environment, **parts: Any) -> jobs.DeploymentRecord:
     """A job of the environment."""
     return jobs.side(render_job(Experiment.model_validate({**JOB, **parts}), cluster))
 

@@ -41,7 +41,8 @@ def test_the_run_of_several_jobs_and_of_an_environment() -> None:
 def test_data_has_the_worst_first() -> None:
     assert facts()["data"] == ("unchanged", "")
     kept, new, lost = (effect(kind, "claim", kind) for kind in ("keep", "create", "delete"))
-    assert facts(kept, new, lost)["data"] == ("1 claim deleted", "delete; 1 new or adopted; 1 unchanged")
+    same = effect("update", "claim", "delete")
+    assert facts(kept, same, new, lost)["data"] == ("1 claim deleted", "delete; 1 new or adopted; 1 unchanged")
     assert facts(lost, effect("delete", "namespace", "ml"))["data"] == (
         "all claims", "1 namespace deleted with all claims: ml",
     )  # fmt: skip

@@ -84,6 +84,15 @@ def test_pods_of_several_sizes_need_room_together() -> None:
     assert judged(new_job(**two_roles(4, 8)), NODES[0], NODES[1], *used).verdict == "now"
 
 
+def test_an_elastic_part_that_never_fits_does_not_wait() -> None:
+    torchrun = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
+    capacity = judged(new_job(**workers(4), launcher=torchrun), *NODES[:3])
+    assert (capacity.verdict, capacity.clause) == (
+        "later",
+        "starts with a part of its pods: the nodes have room for 24 a800, and the job needs 32 a800",
+    )
+
+
 @pytest.mark.parametrize(
     ("ports", "nodes", "verdict"), [({}, 1, "never"), ({}, 2, "now"), ({"ports": "per-replica"}, 1, "now")]
 )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.releases import FORGED, ORIGIN, PROMOTED, forged, project, release
-from trainform.deployed.releases.release import Rollback, Waived
+from trainform.deployed.releases.release import GateWaiver, Rollback
 from trainform.review.files import origin_of, read_origin
 
 ADA = "Ada Byron <ada@example.com>"
 
 
 def test_a_promotion_is_shown_with_its_gates_and_waivers() -> None:
-    waived = [Waived(gate="soak", reason="the demo is today", by=ADA)]
+    waived = [GateWaiver(gate="soak", reason="the demo is today", by=ADA)]
     gates = {"from": "passed", "digest": "passed", "soak": "waived"}
     made = release(PROMOTED.model_copy(update={"gates": gates, "waived": waived}))
     origin = origin_of(made)

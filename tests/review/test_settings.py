@@ -123,6 +123,12 @@ def test_another_list_allows_and_forbids_and_other_settings_do_neither() -> None
     assert (found.path, found.looser, found.tighter) == ("ports", False, False)
 
 
+def test_a_section_that_is_added_is_judged_by_its_fields() -> None:
+    rdma = {"resource": "rdma/hca", "capabilities": ["IPC_LOCK"]}
+    found = {setting.path: setting.looser for setting in changed(environment(rdma=None), environment(rdma=rdma))}
+    assert found["rdma.capabilities"] is True
+
+
 def test_what_has_objects_of_its_own_shows_there() -> None:
     queues = {**CLUSTER["queues"], "shared": {"create": False, "capability": {"a800": 8}}}
     other = {**queues, "night": {"weight": 9}, "shared": {"create": False, "capability": {"a800": 16}}}

@@ -18,7 +18,7 @@ from trainform.cli.main import main
 from trainform.errors import InputError
 from trainform.spec import Experiment
 from trainform.spec.files import read_text, was_read
-from trainform.spec.load import with_runtime_file
+from trainform.spec.load import read_runtime_content
 
 REGULAR = "give the path of a regular file"
 
@@ -108,7 +108,7 @@ def test_the_file_of_a_runtime(make: Callable[[Path], None], reason: str, fix: s
     make(tmp_path / "mine.yaml")
     experiment = Experiment.model_validate({**JOB, "runtime": {"name": "torch", "file": "mine.yaml"}})
     with pytest.raises(InputError) as told:
-        with_runtime_file(experiment, tmp_path)
+        read_runtime_content(experiment, tmp_path)
     assert [(problem.source, problem.reason, problem.fix) for problem in told.value.problems] == [
         ("mine.yaml", reason, fix)
     ]

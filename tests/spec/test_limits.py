@@ -14,5 +14,5 @@ def test_a_severity_is_written_as_the_documents_have_it(tmp_path: Path, severity
     """YAML reads `off` without quotes as false."""
     file = tmp_path / "dev.yaml"
     file.write_text(FILE.format(severity=severity))
-    environment = check_environment(str(file), tmp_path).checked()
+    environment = check_environment(str(file), tmp_path).or_raise()
     assert environment.limits.severity == {"TF-COST-1": "off"}

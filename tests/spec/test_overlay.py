@@ -70,7 +70,7 @@ def problems(text: str, where: Environment, root: Path) -> dict[str, tuple[int, 
 
 
 def rendered(text: str, where: Environment, root: Path) -> RenderedJob:
-    return check_experiment(Text("resnet.yaml", text), where, root=root).checked()
+    return check_experiment(Text("resnet.yaml", text), where, root=root).or_raise()
 
 
 def without_base(job: RenderedJob) -> tuple[Plan, list[Manifest]]:
@@ -158,7 +158,7 @@ def test_what_an_overlay_makes_wrong_elsewhere_is_told_there_with_its_cause(proj
         line, reason = problems(broken, where, project)["ssh"]
         assert (line, reason) == (
             9,
-            "with environments.prod, `ssh` stands beside `runtime`, whose pods have an SSH of their own or none",
+            "with environments.prod, `ssh` and `runtime` exclude each other: a runtime has its own SSH or none",
         )
 
 

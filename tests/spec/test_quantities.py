@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lightkube.utils.quantity import parse_quantity
 from pydantic import Field, ValidationError
 
-from trainform.spec.model import Model
+from trainform.spec.base_model import Model
 from trainform.spec.quantities import BINARY, DECIMAL, Bytes, Size, amount, canonical, is_whole, seconds
 
 SUFFIXES = [*BINARY, *DECIMAL, "m"]

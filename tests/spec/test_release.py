@@ -29,10 +29,10 @@ def test_editing_the_experiment_moves_no_stack_that_names_a_release(tmp_path: Pa
     assert (before.problems, before.release) == ((), name)
     file = tmp_path / "stacks" / "experiments" / "sdxl-lora.yaml"
     file.write_text(file.read_text().replace("replicas: 2", "replicas: 8"))
-    assert checked(tmp_path).checked().plan == before.checked().plan
-    assert checked(tmp_path, "sdxl-lora.dev").checked().plan.totals.pods == 8
+    assert checked(tmp_path).or_raise().plan == before.or_raise().plan
+    assert checked(tmp_path, "sdxl-lora.dev").or_raise().plan.totals.pods == 8
     file.unlink()
-    assert checked(tmp_path).checked().plan.experiment == "sdxl-lora"
+    assert checked(tmp_path).or_raise().plan.experiment == "sdxl-lora"
 
 
 def test_the_experiment_of_the_file_and_its_release_are_one_revision(tmp_path: Path) -> None:
@@ -41,15 +41,15 @@ def test_the_experiment_of_the_file_and_its_release_are_one_revision(tmp_path: P
     project(tmp_path, release(**parts))
     file = tmp_path / "stacks" / "experiments" / "sdxl-lora.yaml"
     file.write_text(yaml.safe_dump({**JOB, "image": IMAGE, **parts}, sort_keys=False))
-    of_file = check_experiment("sdxl-lora", "prod", 1, tmp_path).checked()
-    assert checked(tmp_path).checked().plan.revision == of_file.plan.revision
+    of_file = check_experiment("sdxl-lora", "prod", 1, tmp_path).or_raise()
+    assert checked(tmp_path).or_raise().plan.revision == of_file.plan.revision
 
 
 def test_the_overlay_of_the_target_is_that_of_the_release(tmp_path: Path) -> None:
     overlays = {"prod": {"roles": {"worker": {"replicas": 16}}}, "gone": {"queue": "night"}}
     project(tmp_path, release(environments=overlays))
     found = checked(tmp_path)
-    assert found.checked().plan.totals.pods == 16, "and nobody asks for the file of an environment that is gone"
+    assert found.or_raise().plan.totals.pods == 16, "and nobody asks for the file of an environment that is gone"
 
 
 def test_a_problem_is_in_the_line_of_the_release(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.support.samples import environment, experiment
 from trainform.errors import InputError
 from trainform.job.check import check_experiment
 from trainform.job.check_files import load_experiment
-from trainform.spec.load import with_runtime_file
+from trainform.spec.load import read_runtime_content
 
 EXPERIMENT = """\
 name: hello
@@ -53,8 +53,8 @@ def test_an_experiment_written_in_python(project: Path, monkeypatch: pytest.Monk
 
 def test_without_a_file_nothing_is_read() -> None:
     made = experiment(runtime={"name": "shared"})
-    assert with_runtime_file(made) is made
-    assert with_runtime_file(experiment()).runtime is None
+    assert read_runtime_content(made) is made
+    assert read_runtime_content(experiment()).runtime is None
 
 
 def test_a_file_that_is_not_there_is_one_more_problem(project: Path) -> None:
@@ -64,9 +64,9 @@ def test_a_file_that_is_not_there_is_one_more_problem(project: Path) -> None:
     assert [problem.path for problem in problems] == ["queu", ""]
     assert problems[1].source == "runtimes/shared.yaml"
     with pytest.raises(InputError):
-        load_experiment("hello.yaml", project).checked()
+        load_experiment("hello.yaml", project).or_raise()
 
 
 def test_ssh_is_the_runtimes() -> None:
-    with pytest.raises(ValueError, match="stands beside `runtime`"):
+    with pytest.raises(ValueError, match="exclude each other"):
         experiment(runtime={"name": "shared"}, ssh={})

@@ -82,7 +82,7 @@ def problems(*texts: str) -> dict[str, tuple[str, str]]:
             "write a whole number",
         ),
         ("queue=nowhere", "--set queue", "the environment has no queue of this name", "known: default, night"),
-        ("name=other", "--set name", "another name is another experiment, with objects of its own", "copy the file"),
+        ("name=other", "--set name", "another name is another experiment, with its own objects", "copy the file"),
         (
             "environments.dev.queue=night",
             "--set environments.dev.queue",
@@ -110,10 +110,10 @@ def test_a_value_is_tried_on_top_of_the_overlay_of_the_environment() -> None:
     for where, pods in (("dev", 3), ("prod", 9)):
         cluster = environment(name=where)
         assert render_job(made, cluster).plan.totals.pods == pods
-        tried = check_experiment(made, cluster, tried=read_assignments(["roles.worker.replicas=5"])).checked()
+        tried = check_experiment(made, cluster, tried=read_assignments(["roles.worker.replicas=5"])).or_raise()
         assert tried.plan.totals.pods == 5
     tried = check_experiment(
         made, environment(), tried=read_assignments(["prepare.code.image=ubuntu", "network.host=true", "env.A=b"])
-    ).checked()
+    ).or_raise()
     assert tried.experiment.prepare[0].image == "ubuntu"
     assert (tried.experiment.network.host, tried.experiment.env) == (True, {"A": "b"})

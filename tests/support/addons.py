@@ -16,7 +16,7 @@ from msgspec import structs
 
 from tests.support.scheduling import scope_of
 from tests.support.selection import place
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.control import Sandbox, down, up
 from trainform.local.sandbox.exports import exports
 from trainform.local.sandbox.settings import settings_from_environment
@@ -34,7 +34,7 @@ def addons(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     """A sandbox with the real controllers of add-ons. It is stopped after its tests, since an idle sandbox needs
     processor time."""
     folder = request.config.stash[FOLDER] = tmp_path_factory.mktemp("sandbox") / "addons"
-    settings = settings_from_environment(load_environment("dev", ROOT).checked(), folder)
+    settings = settings_from_environment(load_environment("dev", ROOT).or_raise(), folder)
     pools = tuple(structs.replace(pool, count=NODES) for pool in settings.pools)
     asking = [item for item in request.session.items if "addons" in getattr(item, "fixturenames", ())]
     names = ADDONS if any(place(item) == "proof" for item in asking) else OF_TEST

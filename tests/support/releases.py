@@ -8,9 +8,9 @@ from typing import Any
 import yaml
 
 from tests.support.samples import CLUSTER, JOB
-from trainform.deployed.releases.release import Origin, Promoted, Release, Rollback, Waived
+from trainform.deployed.releases.release import GateWaiver, Origin, PromotionRecord, Release, Rollback
 from trainform.deployed.releases.release_files import write_releases
-from trainform.deployed.releases.stack_file import follow_all, with_release
+from trainform.deployed.releases.stack_file import follow_all, insert_release
 from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
 from trainform.spec import Experiment
 
@@ -29,7 +29,7 @@ ORIGIN = Origin(
     outcome="Succeeded",
     seconds=5123,
 )
-PROMOTED = Promoted(
+PROMOTED = PromotionRecord(
     by="Ada Byron <ada@example.com>",
     at="2026-11-23T14:35:24Z",
     source="sdxl-lora.dev",
@@ -44,7 +44,7 @@ FORGED = "q8Zx71Lm02pQ"
 WRITTEN = f"password={FORGED}\nstacks \x1b[31m\u202e"
 
 
-def release(promoted: Promoted = PROMOTED, **parts: Any) -> Release:
+def release(promoted: PromotionRecord = PROMOTED, **parts: Any) -> Release:
     """A release of the sample experiment with these fields."""
     model = Experiment.model_validate({**JOB, "image": IMAGE, **parts})
     experiment = parse_dates(resolve_with_overlays(model) if model.environments else resolved(model))
@@ -66,13 +66,13 @@ def follow(made: Release, stack: str, root: Path) -> str:
 def set_release(stack: str, name: str, root: Path) -> None:
     """Let the stack name the release, whatever it follows."""
     path = root / "stacks" / f"Pulumi.{stack}.yaml"
-    path.write_text(with_release(path.read_text(), name, path.name, root))
+    path.write_text(insert_release(path.read_text(), name, path.name, root))
 
 
 def forged(*, is_rollback: bool = False, **promoted: Any) -> Release:
     """A release in whose evidence every text is forged, but for these."""
     texts = dict.fromkeys(("by", "at", "source", "target", "replaces"), WRITTEN)
-    waived = [Waived(gate=WRITTEN, reason=WRITTEN, by=WRITTEN)]
+    waived = [GateWaiver(gate=WRITTEN, reason=WRITTEN, by=WRITTEN)]
     made = release(
         PROMOTED.model_copy(update={**texts, "gates": {WRITTEN: WRITTEN}, "waived": waived, **promoted}),
     )

@@ -69,7 +69,7 @@ RUNS = [
     _runs("{value: 3}", '{"value":3}', "the value is a mapping, not one value"),
     _runs('""', "", NOTHING),
     _runs("null", "", NOTHING),
-    Case(("trainform:run: {secure: x}",), None, "is a secret"),
+    Case(("trainform:run: {secure: x}",), None, "must not be a secret"),
 ]
 NAMES = [
     Case(("trainform:experiment: yes", "trainform:environment: on"), {"experiment": "yes", "environment": "on"}),

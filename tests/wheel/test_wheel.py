@@ -13,8 +13,8 @@ import pytest
 from tests.support.repository import ROOT
 from tests.wheel.conftest import UV, Installed, registry
 from trainform.local.toolchain.cache import toolchain_folder
-from trainform.local.toolchain.model import Toolchain
 from trainform.local.toolchain.parts import PLUGIN_VERSION
+from trainform.local.toolchain.tools import Toolchain
 
 SOURCE = "components/"
 

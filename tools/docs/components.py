@@ -67,7 +67,7 @@ pulumi.export("master", job.master)
     "TrainingQueue": """\
 import pulumi
 from trainform import TrainingQueue
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 
 queue = TrainingQueue("team-nlp", QueueRequest(weight=2, capability={"a800": 16}), environment="dev")
 pulumi.export("queue", queue.queue)

@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tools.docs.markdown import item, page, paragraph
+from trainform.spec.base_model import models_of
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.metadata import field_text
-from trainform.spec.model import models_of
 
 ORIGIN = """\
 Written by `make golden` from the models in `components/trainform/spec`. The same texts are in the JSON Schema that \

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from trainform.cli.arguments import QuietOption, option
 from trainform.cli.forms import SUFFIXES, Form, form_of
-from trainform.console.lines import without_notes
+from trainform.console.lines import suppress_notes
 from trainform.console.output import OPTION, output_to
 from trainform.errors import CommandLineError
 
@@ -147,7 +147,7 @@ class App(typer.Typer):
         register = self.command(name, cls=Verb, **settings)
 
         def with_quiet(function: Command) -> Command:
-            register(_add_options(function, without_notes, quiet=(QuietOption, False)))
+            register(_add_options(function, suppress_notes, quiet=(QuietOption, False)))
             return function
 
         return with_quiet

@@ -16,7 +16,7 @@ from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.console.sections import Item
-    from trainform.stacks.saved.saved_review import Moved, SavedFile, Verdict
+    from trainform.stacks.saved.saved_review import Change, SavedFile, Verdict
 
 FAILED, MOVED = 1, 4
 OUTCOMES = {
@@ -48,7 +48,7 @@ def command(file: FileArgument, check: CheckOption = False, *, form: Form) -> No
     root = require_project()
     saved = read_saved(file)
     require_stack(saved.review.stack, root, f"{file}: review.stack")
-    moved, unread = _moved(saved, file, root)
+    moved, unread = _changes(saved, file, root)
     verdict = _verdict(saved, file, moved, unread)
     if moved or check:
         _show(verdict, form)
@@ -57,40 +57,40 @@ def command(file: FileArgument, check: CheckOption = False, *, form: Form) -> No
         return
     note(f"trainform: nothing has changed; running `pulumi up -s {saved.review.stack}`", err=True)
     flush_or_discard()
-    code = run_up(saved.review.stack, root, beside_data=form is not Form.TEXT)
+    code = run_up(saved.review.stack, root, prints_data=form is not Form.TEXT)
     _show(verdict.model_copy(update={"result": "failed" if code else "applied"}), form)
     if code:
         raise typer.Exit(FAILED)
 
 
-def _moved(saved: SavedFile, file: str, root: Path) -> tuple[list[Moved], list[str]]:
+def _changes(saved: SavedFile, file: str, root: Path) -> tuple[list[Change], list[str]]:
     """Return what has changed, and which objects could not be read now.
 
     Each comparison is made only if the one before finds nothing, since the rest follows from that.
     """
     from trainform.cli.review_reading import made_here
+    from trainform.stacks.saved.changed_facts import changed_facts
     from trainform.stacks.saved.file import open_key, refuse_changed
     from trainform.stacks.saved.gather import Source, gather
-    from trainform.stacks.saved.moved import moved
     from trainform.stacks.saved.preview import preview_facts
     from trainform.stacks.saved.pulumi_up import backend
 
     stack, facts = saved.review.stack, saved.review.facts
-    elsewhere = moved(facts, {"backend": backend(root)})  # without it neither the state nor the key can be read
+    elsewhere = changed_facts(facts, {"backend": backend(root)})  # without it neither the state nor the key can be read
     if elsewhere:
         return elsewhere, []
     source = Source(stack, root, open_key(saved.key, stack, root))
     refuse_changed(saved, source.key, file)
-    found = moved(facts, gather(source))
+    found = changed_facts(facts, gather(source))
     if found:
         return found, []
     (read,) = made_here([stack], root, lambda files: None)
     now, unread = preview_facts(read.preview, read.files.environment, source)
-    found = moved(facts, now)
-    return found or moved(facts, gather(source)), unread  # while the preview ran
+    found = changed_facts(facts, now)
+    return found or changed_facts(facts, gather(source)), unread  # while the preview ran
 
 
-def _verdict(saved: SavedFile, file: str, moved: list[Moved], unread: list[str]) -> Verdict:
+def _verdict(saved: SavedFile, file: str, moved: list[Change], unread: list[str]) -> Verdict:
     from trainform.stacks.saved.file import save_again
     from trainform.stacks.saved.saved_review import Verdict
 
@@ -125,7 +125,7 @@ def _show(verdict: Verdict, form: Form) -> None:
     show(form, found, verdict.model_dump(mode="json"))
 
 
-def _items(moved: list[Moved]) -> Iterator[Item]:
+def _items(moved: list[Change]) -> Iterator[Item]:
     """Yield each sentence once, with its places."""
     from trainform.console.sections import Item, Row, shown
 

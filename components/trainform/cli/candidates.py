@@ -34,7 +34,7 @@ comparable = _completion(lambda: [*known_stacks(), *known_names(EXPERIMENTS), *k
 
 def addons(incomplete: str) -> list[str]:
     """Return the completions of the last add-on in a comma-separated list."""
-    from trainform.local.sandbox.addons.table import ADDONS
+    from trainform.local.sandbox.addons.addon_table import ADDONS
 
     before, comma, prefix = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in ADDONS if name.startswith(prefix) and name not in before.split(",")]

@@ -48,7 +48,7 @@ def _summary(result: Result, several: bool) -> str:
 
     if isinstance(result.checked, CheckedPlatform):
         return f"{result.name}: ok, an environment"
-    plan = result.checked.checked().plan
+    plan = result.checked.or_raise().plan
     pods, accelerators = plan.totals.pods, sum(plan.totals.accelerators.values())
     name = f"{result.name} in {result.checked.environment}" if several else result.name
     amounts = f"{counted(pods, 'pod')}, {counted(accelerators, 'accelerator')}"
@@ -60,8 +60,8 @@ def _notes(result: Result) -> tuple[str, ...]:
     from trainform.job.check_platform import CheckedPlatform
 
     if isinstance(result.checked, CheckedPlatform):
-        return result.checked.checked().warnings
-    return (*result.checked.checked().plan.notes, *_lacks(result))
+        return result.checked.or_raise().warnings
+    return (*result.checked.or_raise().plan.notes, *_lacks(result))
 
 
 def _check_gates(result: Result) -> Result:
@@ -86,7 +86,7 @@ def _lacks(result: Result) -> Iterator[str]:
     from trainform.deployed.releases.evidence import lacks_of
     from trainform.project import project_root
 
-    environment = checked.checked().environment
+    environment = checked.or_raise().environment
     for lack in lacks_of(result.stack, checked.name, checked.release, environment, project_root()):
         yield lack.text
 
@@ -98,7 +98,7 @@ def _as_dict(result: Result) -> dict[str, object]:
     described: dict[str, object] = {**result.as_dict(), "ok": not problems}
     if not problems:
         if isinstance(result.checked, CheckedJob):
-            plan = result.checked.checked().plan
+            plan = result.checked.or_raise().plan
             described |= {
                 "job": plan.job,
                 "revision": plan.revision,

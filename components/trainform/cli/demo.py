@@ -76,8 +76,8 @@ def command() -> None:
     progress = display()
     sandbox = chosen_folder(None)
     folder = copy_project(root, sandbox, progress)
-    environment = load_environment(ENVIRONMENT, folder).checked()
-    job = check_experiment(EXPERIMENT, ENVIRONMENT, root=folder).checked()
+    environment = load_environment(ENVIRONMENT, folder).or_raise()
+    job = check_experiment(EXPERIMENT, ENVIRONMENT, root=folder).or_raise()
     plan = job.plan
     settings = settings_from_environment(environment, sandbox)
     echo(*headline(plan, None, (), terminal_width()))

@@ -173,7 +173,7 @@ def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
     if cluster.uid is not None:
         return Bound(cluster.uid, f"the stack {stack}", f"`pulumi stack rm --force {stack}` forgets its objects")
     named = named_environment(stack, root)
-    environment = None if named is None else check_environment(named, root).checked()
+    environment = None if named is None else check_environment(named, root).or_raise()
     if environment is None or environment.cluster.uid is None:
         return None
     gone = f"write the UID of the new one, and `pulumi stack rm --force {stack}` forgets the objects of the old one"

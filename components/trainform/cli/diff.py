@@ -84,7 +84,7 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     if stacks and from_shell:
         name = next(iter(stacks.values())).environment.name
     elif environment is not None:
-        name = check_environment(environment, root).checked().name
+        name = check_environment(environment, root).or_raise().name
     found = [_deployed(word, stacks[word]) if word in stacks else _written(word, name, root) for word in words]
     if second is None:  # what `pulumi up` of the stack would deploy
         stack = stacks[first].stack
@@ -118,7 +118,7 @@ def _written(word: str, environment: str, root: Path) -> Version:
         return version_in_file(word, word, root, environment)
     given = released(word, root)
     release = read_release(given.experiment, word, root)
-    told = release.told
-    facts = {"promoted" if told.rollback is None else "rolled back": f"{told.way} at {told.promoted.at}"}
-    facts |= {} if told.rollback is None else {"because": told.rollback.reason}
+    shown = release.masked
+    facts = {"promoted" if shown.rollback is None else "rolled back": f"{shown.way} at {shown.promoted.at}"}
+    facts |= {} if shown.rollback is None else {"because": shown.rollback.reason}
     return version_in_file(f"release {word}", given, root, environment, facts)

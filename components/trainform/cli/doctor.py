@@ -60,14 +60,14 @@ def command(
     """
     from trainform.console.lines import echo_json
     from trainform.job.check_files import check_environment
-    from trainform.local.doctor.checks import CHECKS, VERBS, with_sandbox_fix
-    from trainform.local.doctor.model import Request, run_checks
+    from trainform.local.doctor.check_runs import Request, run_checks
+    from trainform.local.doctor.checks import CHECKS, VERBS, apply_sandbox_fix
     from trainform.spec.load import project_root
 
     chosen = _chosen([] if verbs is None else verbs)
-    offered = None if environment is None else check_environment(from_input(environment)).checked()
+    offered = None if environment is None else check_environment(from_input(environment)).or_raise()
     request = Request(project_root(), offered, timeout)
-    findings = with_sandbox_fix(run_checks(CHECKS, request), request)
+    findings = apply_sandbox_fix(run_checks(CHECKS, request), request)
     made = {
         check.name: {
             "state": finding.state,

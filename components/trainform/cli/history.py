@@ -61,7 +61,7 @@ def command(
     for name in sorted(folder.name for folder in folders) if experiment is None else [experiment]:
         try:
             found = releases_of(name, root)
-            releases |= {name: each for name, each in found.items() if stack in (None, each.told.promoted.target)}
+            releases |= {name: each for name, each in found.items() if stack in (None, each.promoted.target)}
         except InputError as error:
             not_read.append(f"the releases of {name}: {error.problems[0].reason}")
     if experiment is not None and not (stacks or releases or not_read):

@@ -20,8 +20,8 @@ from trainform.console.lines import note
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.job.check_files import check_environment
 from trainform.job.render import render_job
-from trainform.local.scaffold.environment import from_survey, skeleton
-from trainform.local.scaffold.experiment import LauncherName, NewExperiment, placeholder_image, stack_text
+from trainform.local.scaffold.new_environment import environment_text, skeleton
+from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment, placeholder_image, stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import EXPERIMENTS, deploy, require_project
 from trainform.rules.environment import environment_problems
@@ -156,7 +156,7 @@ def command(
     if not options and (root / "stacks" / EXPERIMENTS / f"{name}.yaml").is_file():
         add_stack(name, environment, root, as_json)
         return
-    target = check_environment(environment).checked()
+    target = check_environment(environment).or_raise()
     request = NewExperiment(
         name,
         target.name,
@@ -181,7 +181,7 @@ def _new_experiment(
 ) -> None:
     root = project_root()
     named = name_in_stack(environment, root)
-    check_environment(named, root).checked()  # with the name that the stack will have
+    check_environment(named, root).or_raise()  # with the name that the stack will have
     registry = next(iter(target.limits.registries), None)
     # the file is checked with a valid image before it is written with the placeholder
     checked = placeholder_image(registry, CHECKED_IMAGE) if image is None else image
@@ -229,7 +229,7 @@ def _from_context(name: str, context: str) -> str:
         raise InputError([Problem("--from-context", None, "is empty", "name one of `kubectl config get-contexts`")])
     found = survey(context)
     note(*(f"note: {what}" for what in found.unread), err=True)
-    return from_survey(name, found)
+    return environment_text(name, found)
 
 
 def _refuse_options(options: dict[str, Any], reason: str, fix: str) -> None:

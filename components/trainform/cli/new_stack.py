@@ -15,7 +15,7 @@ from trainform.errors import InputError, Problem
 from trainform.job.check import CheckedJob, check_experiment
 from trainform.job.check_files import check_environment
 from trainform.local.scaffold.copying import copied_text
-from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import known_stacks, stack_path
 from trainform.spec.environment import Environment
@@ -37,7 +37,7 @@ def copy_experiment(
     name: str, source: str, fields: Sequence[Assignment], environment: str, root: Path, as_json: bool
 ) -> None:
     """Write a copy of an experiment with other fields, and its stack. Raises `InputError` if the copy has a problem."""
-    target = check_environment(environment).checked()
+    target = check_environment(environment).or_raise()
     named = name_in_stack(environment, root)
     found, shown = find_file(Experiment, source)
     path, text = f"stacks/experiments/{name}.yaml", copied_text(read_text(found, shown), shown, name, fields)
@@ -58,7 +58,7 @@ def copy_experiment(
 
 def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
     """Write the stack of the experiment in the environment. An existing stack is reported and does not change."""
-    target = check_environment(environment).checked()
+    target = check_environment(environment).or_raise()
     named = name_in_stack(environment, root)
     checked = check_experiment(name, named, root=root)
     own = [problem for problem in checked.problems if problem not in checked.of_both]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct, structs
 
 from trainform.errors import Problem
-from trainform.spec.layers import Overlaid
+from trainform.spec.layers import LayerValue
 from trainform.spec.source import Source
 
 REMOVED = "null"
@@ -49,7 +49,7 @@ def overlaid(source: Source) -> list[OverlaidValue]:
     ]
 
 
-def _value(value: Overlaid, at: Problem) -> OverlaidValue:
+def _value(value: LayerValue, at: Problem) -> OverlaidValue:
     before = None if value.before is None else _shown(value.path, value.before)
     new = REMOVED if value.value is None else _shown(value.path, value.value)
     return OverlaidValue(value.path, new, before, value.place, at.source, at.line)

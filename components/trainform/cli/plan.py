@@ -22,7 +22,7 @@ def command(results: Results, as_json: bool) -> None:
         show_json(results, _as_data)
         return
     width = terminal_width()
-    for number, result in enumerate(results.checked()):
+    for number, result in enumerate(results.or_raise()):
         echo(*([""] if number else []))
         _show(result, width)
 
@@ -34,11 +34,11 @@ def _as_data(result: Result) -> dict[str, Any]:
 
     checked = result.checked
     if isinstance(checked, CheckedPlatform):
-        manifests = checked.checked().manifests
+        manifests = checked.or_raise().manifests
         return {"environment": checked.environment, "objects": [manifest.body for manifest in manifests]}
     released = {} if checked.release is None else {"release": checked.release}
     tried = {"tried": [*result.tried]} if result.tried else {}
-    return {**as_data(checked.checked().plan), **released, "overlaid": as_rows(overlaid(checked.sources[0])), **tried}
+    return {**as_data(checked.or_raise().plan), **released, "overlaid": as_rows(overlaid(checked.sources[0])), **tried}
 
 
 def _show(result: Result, width: int) -> None:
@@ -48,10 +48,10 @@ def _show(result: Result, width: int) -> None:
 
     checked = result.checked
     if isinstance(checked, CheckedPlatform):
-        echo(*platform(checked.checked(), width))
-        note(*(f"Note: {text}" for text in checked.checked().warnings))
+        echo(*platform(checked.or_raise(), width))
+        note(*(f"Note: {text}" for text in checked.or_raise().warnings))
         return
-    job = checked.checked()
+    job = checked.or_raise()
     plan = job.plan
     echo(*headline(plan, checked.release, result.tried, width))
     if not result.tried:

@@ -19,7 +19,7 @@ from trainform.errors import CommandLineError, each_result
 from trainform.project import release_path, require_project, stack_path
 
 if TYPE_CHECKING:
-    from trainform.stacks.promotion.prepare_promotion import Prepared
+    from trainform.stacks.promotion.prepare_promotion import PreparedPromotion
 
 REFUSED = 3
 
@@ -72,7 +72,7 @@ def command(
         raise CommandLineError("--waive and --reason go together", f"add {missing}: a gate, and why it is waived")
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.deployed.stacks import places
-    from trainform.stacks.promotion.prepare_promotion import Asked, prepare
+    from trainform.stacks.promotion.prepare_promotion import PromotionRequest, prepare
     from trainform.stacks.promotion.promotion_text import as_data
 
     root = require_project()
@@ -81,11 +81,12 @@ def command(
     if len({*experiments}) < len(experiments):
         raise CommandLineError("an experiment is named more than once", "name each experiment once")
     requests = [
-        Asked(each, *pair, names, reason, over_rollback) for each, pair in zip(experiments, found_places, strict=True)
+        PromotionRequest(each, *pair, names, reason, over_rollback)
+        for each, pair in zip(experiments, found_places, strict=True)
     ]
     found = [prepare(each, root) for each in requests]
     refused = [each for each in found if not (each.may_be_written or each.same)]
-    releases = {each.asked.target.name: each.release for each in found if each.may_be_written}
+    releases = {each.request.target.name: each.release for each in found if each.may_be_written}
     writes = bool(releases) and not refused and not dry_run
     if form is not Form.JSON:
         _show(found, refused, form)
@@ -97,8 +98,8 @@ def command(
     elif writes:
         for each in found:
             if each.may_be_written:
-                name = each.asked.target.name
-                files = [release_path(each.asked.experiment, each.release.name), stack_path(name)]
+                name = each.request.target.name
+                files = [release_path(each.request.experiment, each.release.name), stack_path(name)]
                 note(*next_steps(name, files, is_deployed=each.changes is not None))
     if refused:
         raise typer.Exit(REFUSED)
@@ -123,10 +124,10 @@ def _source(word: str, source: str | None, target: str, root: Path) -> tuple[str
     return word, others[0]
 
 
-def _show(found: Sequence[Prepared], refused: Sequence[Prepared], form: Form) -> None:
+def _show(found: Sequence[PreparedPromotion], refused: Sequence[PreparedPromotion], form: Form) -> None:
     from trainform.stacks.promotion.promotion_text import sections
 
     show_text(form, *(sections(each) for each in found))
     if refused and len(found) > 1:
-        names = ", ".join(each.asked.experiment for each in refused)
+        names = ", ".join(each.request.experiment for each in refused)
         note(f"{len(refused)} of {len(found)} promotions refused ({names}): nothing is written", err=True)

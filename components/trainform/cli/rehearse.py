@@ -23,7 +23,7 @@ from trainform.cli.jobs import jobs
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
     from trainform.job.render import RenderedJob
-    from trainform.local.rehearsal.run.run import Outcome
+    from trainform.local.rehearsal.run.rehearse import Outcome
     from trainform.local.rehearsal.workload import Workload
     from trainform.plan import Plan
 
@@ -83,7 +83,7 @@ def command(
     from trainform.job.check import check_experiment
     from trainform.local.rehearsal.probe import probed
     from trainform.local.rehearsal.run.display import console_display
-    from trainform.local.rehearsal.run.run import Options, rehearse
+    from trainform.local.rehearsal.run.rehearse import Options, rehearse
 
     options = Options(
         image=image,
@@ -92,7 +92,7 @@ def command(
     )
     (chosen,) = jobs([word], [] if environment is None else [environment], run)
     chosen = chosen.loaded()
-    job = check_experiment(chosen.experiment, chosen.environment, chosen.run, chosen.root).checked()
+    job = check_experiment(chosen.experiment, chosen.environment, chosen.run, chosen.root).or_raise()
     plan, rehearsed = _workload(job, processes, from_cluster)
     if probe:
         rehearsed = probed(rehearsed, plan, job.experiment.launcher)
@@ -119,7 +119,7 @@ def _error(workload: Workload, outcome: Outcome) -> TrainformError | None:
 
 
 def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None) -> dict[str, object]:
-    from trainform.local.rehearsal.run.masking import Masker
+    from trainform.local.rehearsal.run.rehearse import Masker
 
     masked = Masker(workload.secrets)
     shown = ("pod", "phase", "exit_code", "reason", "restarts")
@@ -138,21 +138,20 @@ def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None)
 
 def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tuple[Plan, Workload]:
     """Return the plan with CPU processes instead of accelerators, and the pods to run: the plan's or the cluster's."""
-    from trainform.local.rehearsal.fewer_processes import PROCESSES, differences, smaller_plan, with_processes
-    from trainform.local.rehearsal.sources import from_cluster as live_workload
-    from trainform.local.rehearsal.sources import from_plan
+    from trainform.local.rehearsal.fewer_processes import PROCESSES, differences, reduce_processes, smaller_plan
+    from trainform.local.rehearsal.sources import workload_of_cluster, workload_of_plan
 
     plan = job.plan
     most = PROCESSES if processes is None and not from_cluster else processes
     smaller = plan if most is None else smaller_plan(plan, job.experiment, job.environment, most)
-    workload = from_plan(smaller)
+    workload = workload_of_plan(smaller)
     if from_cluster:
         from trainform.cluster.client import Cluster
         from trainform.cluster.identity import refuse_another
 
         cluster = Cluster(plan.context)
         refuse_another(cluster.api, job.environment)
-        workload = with_processes(live_workload(cluster, plan), from_plan(plan), workload)
+        workload = reduce_processes(workload_of_cluster(cluster, plan), workload_of_plan(plan), workload)
     return smaller, dataclasses.replace(workload, notes=(*differences(plan, smaller), *workload.notes))
 
 

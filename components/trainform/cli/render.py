@@ -19,12 +19,12 @@ def command(results: Results, as_json: bool) -> None:
 
     if as_json:
         note(*(_tried(results.each[0]) if results.each else ()), err=True)
-        show_json(results, lambda result: [manifest.body for manifest in result.checked.checked().manifests])
+        show_json(results, lambda result: [manifest.body for manifest in result.checked.or_raise().manifests])
         return
-    for result in results.checked():
+    for result in results.or_raise():
         title = [f"# {result.name} in {result.checked.environment}"] if results.several else []
         echo(*map(escaped, [*title, *_tried(result)]))
-        echo(*to_yaml(result.checked.checked().manifests).removesuffix("\n").split("\n"))
+        echo(*to_yaml(result.checked.or_raise().manifests).removesuffix("\n").split("\n"))
 
 
 def _tried(result: Result) -> list[str]:

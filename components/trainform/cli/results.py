@@ -91,7 +91,7 @@ class Results(Struct, frozen=True):
                 found.append(dataclasses.replace(problem, reason=reason))
         return found
 
-    def checked(self) -> tuple[Result, ...]:
+    def or_raise(self) -> tuple[Result, ...]:
         """Return all results. Raises `InputError` with every problem if there is one."""
         problems = self.problems()
         if problems:
@@ -137,7 +137,7 @@ def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
     """Print the result, or a list of several results, each with its problems. as_data: converts a result without
     problems."""
     if not found.several:
-        (result,) = found.checked()
+        (result,) = found.or_raise()
         echo_json(as_data(result))
         return
     echo_json(

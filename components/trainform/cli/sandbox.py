@@ -101,7 +101,7 @@ def up_command(
 
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
-    loaded = None if environment is None else load_environment(from_input(environment)).checked()
+    loaded = None if environment is None else load_environment(from_input(environment)).or_raise()
     settings = structs.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
     tools = ensure(progress)
     sandbox = up(settings, tools, progress, timeout)

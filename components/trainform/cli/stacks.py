@@ -98,7 +98,7 @@ def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
     from trainform.job.check_files import check_environment
 
     chosen = names if names else known_names(ENVIRONMENTS, root)
-    return [check_environment(name, None if names else root).checked() for name in dict.fromkeys(chosen)]
+    return [check_environment(name, None if names else root).or_raise() for name in dict.fromkeys(chosen)]
 
 
 def _not_deployed(found: Overview, environments: Sequence[Environment], stacks: Iterable[ProjectStack]) -> list[Row]:

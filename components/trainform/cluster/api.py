@@ -32,16 +32,15 @@ MAX_CONNECTIONS = 10
 PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
 _WARNING = re.compile(r'299 \S+ "(.*)"')  # RFC 7234
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
-# Name and labels of an object without its content: enough to know that a Secret exists. For a list the server takes the
-# second one alone.
+# An object's name and labels without its content, which may be secret. For a list the server takes the second alone.
 _METADATA_ONLY, _METADATA_OF_LIST = (
     {"Accept": f"application/json;as={kind};g=meta.k8s.io;v=v1"}
     for kind in ("PartialObjectMetadata", "PartialObjectMetadataList")
 )
 
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class NotReadError(ClusterError):
@@ -66,17 +65,17 @@ class Answer(Struct, frozen=True):
 
     @property
     def found(self) -> bool:
-        """True if the request succeeded."""
+        """Return True if the request succeeded."""
         return self.status < MULTIPLE_CHOICES
 
     @property
     def missing(self) -> bool:
-        """True if the object does not exist."""
+        """Return True if the object does not exist."""
         return self.status == NOT_FOUND
 
     @property
     def forbidden(self) -> bool:
-        """True if this account has no permission."""
+        """Return True if this account has no permission."""
         return self.status == FORBIDDEN
 
     @property
@@ -110,8 +109,7 @@ class ClusterApi:
         self._client.close()
 
     def version(self) -> str:
-        """Return the version of the API server, "unknown" without the permission to read it. Raises `ClusterError` if
-        it is not Kubernetes."""
+        """Return the API server's version; "unknown" without permission. `ClusterError` if it is not Kubernetes."""
         answer = self.get("/version")
         version = answer.body.get("gitVersion")
         if answer.forbidden:
@@ -154,8 +152,7 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any]:
-        """Return what `keep` returns for each object of a collection; empty if the cluster does not serve it.
-        parameters: such as `labelled` returns."""
+        """Return what `keep` returns for each object; empty if the kind is not served. parameters: see `labelled`."""
         listed = self.listed(path, keep, parameters, metadata_only)
         if not isinstance(listed, Answer):
             return listed
@@ -170,8 +167,7 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any] | Answer:
-        """Return all objects of a collection, or the response of the cluster if there is no list. Raises `ClusterError`
-        if the list is invalid."""
+        """Return all objects of a collection, or the response without a list. `ClusterError` for an invalid list."""
         found: list[Any] = []
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
         while True:
@@ -234,8 +230,7 @@ class ClusterApi:
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[None]:
-        """Raise `ClusterError` for missing fields of the answer to `path`, which the block reads: the server is not
-        Kubernetes."""
+        """Raise `ClusterError` if the block finds fields missing in the answer: the server is not Kubernetes."""
         try:
             yield
         except (AttributeError, KeyError, TypeError):
@@ -255,15 +250,14 @@ def refusal(answer: Answer, what: str) -> NotReadError:
 
 
 def labelled(labels: Mapping[str, str] | None = None, *more: str) -> dict[str, str]:
-    """Return the parameter of a list that leaves only trainform's objects with these labels. more: other conditions of
-    a label selector."""
+    """Return the parameter of a list of trainform's objects with these labels. more: conditions of the selector."""
     selected = {**defaults.MANAGED_BY, **({} if labels is None else labels)}
     return {"labelSelector": ",".join([*(f"{name}={value}" for name, value in selected.items()), *more])}
 
 
-def in_threads(work: Callable[[Given], Made], items: Sequence[Given], most: int) -> list[Future[Made]]:
+def start_threads(work: Callable[[Item], Result], items: Sequence[Item], most: int) -> list[Future[Result]]:
     """Start the work on each item, in at most `most` threads. Python exits without waiting for them."""
-    futures = [Future[Made]() for _ in items]
+    futures = [Future[Result]() for _ in items]
     waiting = deque(zip(items, futures, strict=True))
 
     def run() -> None:
@@ -280,8 +274,8 @@ def in_threads(work: Callable[[Given], Made], items: Sequence[Given], most: int)
     return futures
 
 
-def each(work: Callable[[Given], Made], items: Sequence[Given], most: int = MAX_CONNECTIONS) -> list[Made]:
+def each(work: Callable[[Item], Result], items: Sequence[Item], most: int = MAX_CONNECTIONS) -> list[Result]:
     """Return the result of the work on each item. The items run in parallel."""
     if len(items) < 2:
         return [*map(work, items)]
-    return [future.result() for future in in_threads(work, items, most)]
+    return [future.result() for future in start_threads(work, items, most)]

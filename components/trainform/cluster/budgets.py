@@ -45,8 +45,7 @@ def quota(body: Any) -> LiveQuota:
 
 
 def add_quota_holders(live: LiveQuota, pods: Iterable[HeldPod] | None) -> LiveQuota:
-    """Return the quota with the jobs that have pods in its namespace, bound to a node or not. pods: of all namespaces;
-    None if unknown."""
+    """Return the quota with the jobs whose pods it counts. pods: of all namespaces; None if unknown."""
     if pods is None:
         return live
     here = (pod for pod in pods if pod.job.startswith(f"{live.namespace}/") and pod.phase not in ENDED)
@@ -79,8 +78,7 @@ def nested_cohort(body: Any) -> str:
 
 
 def reserved(body: Any) -> tuple[str, str, Amounts] | None:
-    """Return the ClusterQueue, the job (NAMESPACE/NAME) and the reserved resources; None for a workload that has
-    ended or holds nothing."""
+    """Return the ClusterQueue, the job (NAMESPACE/NAME) and the reserved resources; None if it holds nothing."""
     metadata, status = mapping(mapping(body).get("metadata")), mapping(mapping(body).get("status"))
     admission = mapping(status.get("admission"))
     conditions = {each.get("type"): each.get("status") for each in mappings(status.get("conditions"))}

@@ -1,7 +1,4 @@
-"""Single objects of a live cluster, read with the kubeconfig's credentials.
-
-A user who may run jobs may not be allowed to read everything: an object without permission is unknown, not missing.
-"""
+"""Single objects of a live cluster. An object without permission is unknown, not missing."""
 
 from __future__ import annotations
 

@@ -32,18 +32,15 @@ CREDENTIALS_FIX = (
     "run the command of `exec` in the kubeconfig by hand; trainform reads tokens of "
     "client.authentication.k8s.io/v1beta1"
 )
-# Errors whose texts contain only files, programs and hosts. Other texts may contain any value of the kubeconfig, so
-# only their type is shown.
+# Errors whose texts hold only files, programs and hosts. Others may hold any value: only their type is shown.
 _PLAIN = (ConfigError, OSError, httpx2.HTTPError, AssertionError, binascii.Error)
 # Errors that contain a value in quotation marks: a header with the token, or a part of a URL.
 _QUOTING = (httpx2.InvalidURL, httpx2.LocalProtocolError, UnicodeError)
 _QUOTED = re.compile(r"b?'.*'|b?\".*\"", re.DOTALL)
-# The fields of a user by their names in the file, and characters of a header's name (without "%") in addition to
-# letters and digits.
+# The fields of a user by their names in the file, and signs (without "%") that a header's name may have.
 _NAMES = {"as_user": "as", "as_uid": "as-uid", "as_groups": "as-groups", "as_extra": "as-user-extra"}
 _IN_HEADERS = "!#$&'*+-.^_`|~"
-# lightkube decodes a kubeconfig with msgspec, which may crash when two threads decode a type for the first time. A
-# review of several stacks reads the cluster of each at the same time.
+# lightkube's msgspec may crash when two threads decode a type for the first time, as a review of several stacks does.
 _DECODING = threading.Lock()
 
 
@@ -79,8 +76,7 @@ def shown_server(server: str) -> str:
 
 
 def choose_config(context: str | None) -> SingleConfig:
-    """Return the configuration that kubectl and Pulumi use for a context (None: the current one). Raises
-    `ClusterError`."""
+    """Return the configuration that kubectl and Pulumi use for a context (None: the current one)."""
     try:
         with _DECODING:
             kubeconfig = _kubeconfig(context)
@@ -103,16 +99,14 @@ def unusable_kubeconfig(context: str | None, error: Exception) -> ClusterError:
 
 
 def _config_fix(error: Exception, context: str | None) -> str:
-    """Return the fix. The sandbox's comes first if the kubeconfig is the sandbox's: started without the environment, it
-    lacks the context."""
+    """Return the fix. A kubeconfig of the sandbox lacks the context if it was started without the environment."""
     elsewhere = "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`"
     here = f"on the sandbox: `{sandbox_up(meant=_environment_of(context))}`"
     return f"{here}; elsewhere: {elsewhere}" if isinstance(error, _NoSandboxContextError) else f"{elsewhere}; {here}"
 
 
 def _environment_of(context: str | None) -> str | None:
-    """Return the first environment of the project that names the context; None if none does. Files with errors are
-    skipped."""
+    """Return the first environment that names the context; None if none does. Files with errors are skipped."""
     folder = project_root() / "stacks" / ENVIRONMENTS
     for name in known_names(ENVIRONMENTS):
         with contextlib.suppress(InputError):
@@ -123,8 +117,7 @@ def _environment_of(context: str | None) -> str | None:
 
 
 def _kubeconfig(context: str | None) -> KubeConfig:
-    """Return the configuration that kubectl and Pulumi use: the first file of KUBECONFIG with the context, or
-    ~/.kube/config.
+    """Return the first file of KUBECONFIG with the context, or ~/.kube/config, as kubectl and Pulumi do.
 
     Inside a cluster without these it is the pod's service account, which lightkube alone would try first.
     """
@@ -173,8 +166,7 @@ def _read(path: Path) -> KubeConfig:
 
 @contextlib.contextmanager
 def translate_connection_errors(context: str | None, place: str) -> Iterator[None]:
-    """Raise errors of the connection and the credentials in the block as `ClusterError`. place: the URL of the server
-    for the message."""
+    """Raise errors of the connection and the credentials as `ClusterError`. place: the server's URL for the message."""
     try:
         yield
     except Exception as error:  # the server may not be Kubernetes

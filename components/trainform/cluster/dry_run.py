@@ -59,7 +59,7 @@ class DryRun(Struct, frozen=True):
     body: dict[str, Any]
     """The object in which a refused field is located."""
     role: str = ""
-    """Of a pod template; "" for an object."""
+    """The role of a pod template; "" for an object."""
     patches: tuple[str, ...] = ()
     """Paths of the merge patches in it."""
     late: tuple[tuple[str, ...], ...] = ()
@@ -67,7 +67,7 @@ class DryRun(Struct, frozen=True):
     path: str = ""
     """The field of the file that declares an object."""
     fix: str = ""
-    """How to make a change that the server refuses; "" where the refusal shows it."""
+    """The way to make a change that the server refuses; "" where the refusal shows it."""
     taken_over: tuple[str, ...] = ()
     """Prefixes of messages about managers whose fields `pulumi up` overwrites."""
 
@@ -102,8 +102,7 @@ def dry_runs(
 
 
 def dry_run_of(manifest: Manifest, url: str, stack: StackContext, plan: Plan | None = None) -> DryRun:
-    """Return the dry run of the apply that Pulumi sends for an object. url: of the object in the API. plan: None for an
-    object without a job."""
+    """Return the dry run of Pulumi's apply of an object. url: its path in the API. plan: None without a job."""
     body = manifest.body
     kind, name = body["kind"], body["metadata"]["name"]
     force = "true" if os.environ.get(FORCE) == "true" else "false"
@@ -139,8 +138,7 @@ def _declaration(manifest: Manifest, stack: StackContext, *, in_job: bool) -> tu
 
 
 def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan: Plan | None = None) -> Outcome:
-    """Return the outcome of a dry run: the problems of a refusal, or why the server did not judge. plan: None for an
-    object without a job."""
+    """Return the problems of a refusal, or why the server did not judge. plan: None for an object without a job."""
     if isinstance(answer, ClusterError):
         return Outcome(not_checked=[(run.what, answer.message)])
     conflicts = [cause for cause in _causes(answer) if cause.get("reason") == _CONFLICT]
@@ -165,15 +163,13 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
 
 
 def _makes_room(run: DryRun, stack: StackContext) -> bool:
-    """Return True if a quota may have room when `up` creates the object: `up` deletes a job of the same kind first, and
-    creates no PodTemplate."""
+    """Return True if `up` may make room in the quota: it deletes a job of the same kind first, and no PodTemplate."""
     kind = str(run.body.get("kind", ""))
     return not run.path and (kind == "PodTemplate" or any(kind == applied for applied, _, _ in stack.applied))
 
 
 def _refusals(answer: Answer) -> Iterator[tuple[list[str], str]]:
-    """Yield the fields and the reason of each refusal in a Status. Without a list of causes, the fields come from the
-    message."""
+    """Yield the fields and the reason of each refusal in a Status; without causes, the fields from its message."""
     fields = [cause for cause in _causes(answer) if cause.get("field") and cause["field"] != "<nil>"]
     unknown = _UNKNOWN.findall(answer.message)
     if fields:
@@ -225,7 +221,7 @@ def shown_text(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
-def without_repeats(problems_of_runs: Iterable[Iterable[Problem]]) -> list[Problem]:
+def drop_repeats(problems_of_runs: Iterable[Iterable[Problem]]) -> list[Problem]:
     """Return the problems of each run whose paths no earlier run has: the job object contains the pod templates, and so
     their mistakes. Where the server cannot decode a template, it may locate the mistake in the job object."""
     found: list[Problem] = []

@@ -40,9 +40,8 @@ class LiveQueue(Struct, frozen=True):
 
 
 class LiveNode(Struct, frozen=True):
-    """A node: its labels, taints, what it offers, and what its pods ask for. holders: by job (NAMESPACE/NAME) what its
-    pods here ask for; pods of the node itself (of a DaemonSet, static ones), which never end, are in `requested` alone.
-    open: False for a cordoned one, which takes no pods."""
+    """A node. holders: by job (NAMESPACE/NAME) what its pods here ask for; pods that belong to the node and never end
+    are in `requested` alone. open: False for a cordoned node."""
 
     name: str
     labels: Mapping[str, str]
@@ -65,9 +64,8 @@ class LiveQuota(Struct, frozen=True):
 
 
 class LiveClusterQueue(Struct, frozen=True):
-    """A ClusterQueue of Kueue's, with all its flavors together. nested: its cohort has more than its queues, or one
-    above it. holders: by job what is reserved for it. stopped: the policy by which it admits nothing (`Hold`); "" if it
-    admits."""
+    """A ClusterQueue of Kueue's. nested: its cohort has more than its queues, or a parent. holders: by job what is
+    reserved for it. stopped: the policy by which it admits nothing (`Hold`); "" if it admits."""
 
     name: str
     nominal: Mapping[str, str]
@@ -78,8 +76,7 @@ class LiveClusterQueue(Struct, frozen=True):
 
 
 class LiveKueue(Struct, frozen=True):
-    """local_queues: NAMESPACE/NAME of each to the name of its ClusterQueue. stopped: those that admit nothing, to the
-    policy by which they do not."""
+    """The queues of Kueue. local_queues: NAMESPACE/NAME to ClusterQueue. stopped: NAMESPACE/NAME to the stop policy."""
 
     local_queues: Mapping[str, str]
     cluster_queues: tuple[LiveClusterQueue, ...]
@@ -91,9 +88,8 @@ NO_HOLDERS = "what other jobs hold"
 
 
 class LiveFacts(Struct, frozen=True):
-    """read_at: when jobs and objects were read, in RFC 3339; nodes, queues and what they hold may be older, by as long
-    as the preview took. not_read: what could not be read, with the reason. A list that is None was not read; one that
-    is empty was, and has none."""
+    """The facts of a review. read_at: when jobs and objects were read (RFC 3339). not_read: each missing fact, with the
+    reason. A list that is None was not read."""
 
     read_at: str
     jobs: tuple[LiveJob, ...] | None = None
@@ -120,8 +116,7 @@ ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
 
 
 class AppliedObject(Struct, frozen=True):
-    """An object as it was applied last. body: apiVersion, kind, metadata and all else, without values that are secret
-    or not known."""
+    """An object as it was applied last. body: the whole object, without values that are secret or unknown."""
 
     body: Mapping[str, Any]
 
@@ -147,8 +142,7 @@ class AppliedObject(Struct, frozen=True):
 
 
 class RequestedJob(Struct, frozen=True):
-    """A job whose facts are requested. object: the job object. experiment: the name of the experiment; "" for a job of
-    another program."""
+    """A job whose facts are requested. experiment: its name; "" for a job of another program."""
 
     object: AppliedObject
     experiment: str = ""

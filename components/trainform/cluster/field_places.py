@@ -49,8 +49,7 @@ def place_in(body: dict[str, Any], field: str) -> Place:
 
 
 def experiment_field(plan: Plan, place: Place, role: str) -> str:
-    """Return the path of the merge patch or of the variable that sets a place; "" if none of them does. role: of the
-    pods."""
+    """Return the path of the patch or variable that sets a place; "" if none does. role: the role of the pods."""
     owner = plan.by_name.get(role)
     if owner is not None:
         found = _path_in(owner.overrides, place.in_pods)
@@ -80,8 +79,7 @@ def _variable(plan: Plan, place: Place, role: str) -> str:
 
 
 def _path_in(patch: Any, names: Sequence[str]) -> list[str]:
-    """Return the names as a patch writes them; [] if it does not set the place. A list or {} in the patch sets all that
-    is below it."""
+    """Return the names as a patch writes them; [] if it does not set the place. A list or {} sets all below it."""
     reached: list[str] = []
     for number, name in enumerate(names):
         if not isinstance(patch, dict) or not patch:

@@ -18,8 +18,7 @@ from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
 
-# Labels with the job of a pod; the first that the pod has counts. A label without a prefix may name a part of the
-# job.
+# Labels with the job of a pod, the first counts. A label without a prefix may name a part of the job.
 JOB_LABELS = (
     *sorted({backend.JOB_LABEL for backend in BACKENDS.values()} - {""}, key=lambda label: ("/" not in label, label)),
     "batch.kubernetes.io/job-name",
@@ -27,7 +26,7 @@ JOB_LABELS = (
 ENDED = frozenset({"Succeeded", "Failed"})
 TRUE = ("true", "t", "1")  # all else counts as false
 TERMINATING = "Terminating"
-OF_NODES = frozenset({"DaemonSet", "Node"})
+NODE_OWNERS = frozenset({"DaemonSet", "Node"})
 """The owners of pods that belong to a node and never end."""
 
 
@@ -53,7 +52,7 @@ class HeldPod(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """True if it takes room on a node."""
+        """Return True if it takes room on a node."""
         return bool(self.node) and self.phase not in ENDED
 
 
@@ -78,7 +77,7 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
         node=str(pod.spec.get("nodeName", "")),
         phase=phase,
         started=_started(status),
-        of_node=owner.get("kind") in OF_NODES,
+        of_node=owner.get("kind") in NODE_OWNERS,
         requests=_requests(pod, {} if known is None else known),
         firm=str(annotations.get(PREEMPTABLE, pod.labels.get(PREEMPTABLE, "true"))).lower() not in TRUE,
         priority=priority if isinstance(priority, int) else None,

@@ -1,7 +1,6 @@
 """The identity of a cluster: the UID of its namespace kube-system, which is unique and never changes.
 
-A kubeconfig leads wherever its file says, and another file may have a context of the same name. An environment that
-names the UID is bound to its cluster: no other one is read or changed for it.
+Two kubeconfigs may have a context of the same name. An environment that names the UID is bound to that cluster.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ FIELD = "cluster.uid"
 
 
 def refuse_another(connection: ClusterApi, environment: Environment) -> None:
-    """Raise `InputError` unless the connection leads to the cluster to which the environment is bound. One that names
-    no UID is bound to none."""
+    """Raise `InputError` unless the connection leads to the cluster to which the environment is bound."""
     problem = environment_problem(connection, environment)
     if problem is not None:
         raise InputError([problem])
@@ -59,7 +57,7 @@ def identity_problem(connection: ClusterApi, expected: str, bound: str, gone: st
             FIELD, expected, reason, f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}"
         )
     reason = f"{bound} is bound to this cluster, and {place(connection)} leads to another one, whose UID is {found}"
-    example = ", as that of a sandbox which was made anew" if is_sandbox(connection) else ""
+    example = ", such as an earlier sandbox" if is_sandbox(connection) else ""
     fix = f"set KUBECONFIG to the file of the right cluster; if that cluster is gone for ever{example}: {gone}"
     return Problem(FIELD, expected, reason, fix)
 

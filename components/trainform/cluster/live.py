@@ -1,7 +1,6 @@
-"""The facts of a live cluster that a review needs, read in parallel, while the engine works, and in a bounded time.
+"""The facts of a live cluster that a review needs, read in parallel and in a bounded time.
 
-What cannot be read, or is late, is reported and never raised: a review without a cluster is a review too. Threads that
-are late end with the process.
+What cannot be read, or is late, is reported and never raised. Threads that are late end with the process.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Any, Self
 from trainform import defaults
 from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
-from trainform.cluster.api import ClusterApi, in_threads, labelled
+from trainform.cluster.api import ClusterApi, labelled, start_threads
 from trainform.cluster.facts import (
     NO_HOLDERS,
     AppliedObject,
@@ -42,15 +41,14 @@ RECORDS = "what is deployed"
 
 
 class LiveReads:
-    """Reads that run in threads of their own, and their results. The lists that need no preview begin at once; `facts`
+    """Reads that run in their own threads, and their results. The lists that need no preview begin at once; `facts`
     reads the rest. In a `with` block, which closes the connections."""
 
     def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:
-        """namespace: of objects that name none. seconds: how long `facts` waits for reads that are under way. kueue:
-        read the queues of Kueue too."""
+        """namespace: for objects without one. seconds: how long `facts` waits. kueue: read Kueue's queues too."""
         self._namespace, self._seconds = namespace, seconds
         # a request has no timeout: `facts` ends the wait for all of them
-        (self._reader,) = in_threads(lambda where: ObjectReader(ClusterApi(where, None)), [context], 1)
+        (self._reader,) = start_threads(lambda where: ObjectReader(ClusterApi(where, None)), [context], 1)
         self.namespaces, self.kueue = [namespace], [*budgets.KUEUE_LISTS] if kueue else []
         self.not_read: dict[str, str] = {}
         self._lists: dict[str, Future[list[Any]]] = {}
@@ -84,7 +82,7 @@ class LiveReads:
         """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects."""
         self._list_in_namespaces(jobs)
         keys = [*dict.fromkeys(map(self._key, [*objects, *(job.object for job in jobs)]))]
-        reads = in_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
+        reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
         self._objects = dict(zip(keys, reads, strict=True))
         futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
         concurrent.futures.wait(futures, timeout=self._seconds)
@@ -106,7 +104,7 @@ class LiveReads:
         def read(path: str) -> list[Any]:
             return self._reader.result().api.find_all(path, f"list {name}", keep, parameters)
 
-        (self._lists[name],) = in_threads(read, [path], 1)
+        (self._lists[name],) = start_threads(read, [path], 1)
 
     # --- results
 

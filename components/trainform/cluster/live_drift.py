@@ -27,12 +27,12 @@ NOT_OURS = ("pulumi.com/", "kubectl.kubernetes.io/last-applied-configuration")
 SWITCHED_BY_KUEUE = frozenset({"spec.suspend", "spec.runPolicy.suspend"})
 """Kueue suspends and resumes a job with these fields."""
 SECRETS = "Secret"
-OF_TYPE, METADATA = frozenset({"apiVersion", "kind"}), "metadata"
-OF_SERVER = frozenset({"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"})
+TYPE_FIELDS, METADATA = frozenset({"apiVersion", "kind"}), "metadata"
+SERVER_FIELDS = frozenset({"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"})
 """Fields of `metadata` that only the API server writes."""
-OF_CLUSTER = frozenset({"kube-controller-manager", "kube-scheduler", "kube-apiserver"})
+CLUSTER_MANAGERS = frozenset({"kube-controller-manager", "kube-scheduler", "kube-apiserver"})
 """Managers that are parts of Kubernetes. They also scale for an autoscaler."""
-OF_STORAGE = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/")
+STORAGE_ANNOTATIONS = ("pv.kubernetes.io/", "volume.kubernetes.io/", "volume.beta.kubernetes.io/")
 """Prefixes of annotations with which controllers and schedulers bind a claim."""
 STATUS, SCALE = "status", "scale"
 NOT_READ = "(not read)"
@@ -57,10 +57,10 @@ class Drift(Struct, frozen=True):
 def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Drift]:
     """Yield the fields of the applied object that differ in the live one."""
     kind = str(applied.get("kind", ""))
-    ours = _without_tools({
+    ours = _drop_tool_fields({
         field: value
         for field, value in applied.items()
-        if field not in OF_TYPE and (kind != SECRETS or field == METADATA)  # of a Secret nothing else is read
+        if field not in TYPE_FIELDS and (kind != SECRETS or field == METADATA)  # of a Secret nothing else is read
     })  # fmt: skip
     found = [
         each
@@ -76,15 +76,14 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
 def drift_from(answer: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[tuple[Path, Drift]]:
     """Return the fields that would change if the object was applied again, also items and fields of others that would
     go. answer: what the API server says the object would be."""
-    after, before = _without_tools(_without_server(answer)), _without_tools(_without_server(live))
+    after, before = _drop_tool_fields(_drop_server_fields(answer)), _drop_tool_fields(_drop_server_fields(live))
     return _drifts(differences(after, before, _same), answer, live)
 
 
 def _drifts(
     found: Iterable[Difference], applied: Mapping[str, Any], live: Mapping[str, Any]
 ) -> Iterator[tuple[Path, Drift]]:
-    """Return each difference with its last writer. A list whose items have no names is one value: next to an item of it
-    no name says that it is a secret."""
+    """Return each difference with its last writer. A list without names is one value: its items may be secrets."""
     kind, name, entries = str(applied.get("kind", "")), _name(applied), _entries(live)
     values = dict[Path, tuple[Any, Any]]()
     for each in found:
@@ -113,13 +112,13 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
     Values of Secrets are masked. Annotations that tools keep for themselves are left out.
     """
     kind, name, entries = str(live.get("kind", "")), _name(live), _entries(live)
-    without = {*OF_CLUSTER, *(str(entry.get("manager", "")) for entry in entries if _writes_status(entry))}
+    without = {*CLUSTER_MANAGERS, *(str(entry.get("manager", "")) for entry in entries if _writes_status(entry))}
     for entry in entries:
         manager = str(entry.get("manager", ""))
         if ours(manager) or manager in without or entry.get("subresource") == STATUS:
             continue
         for path in _leaves(entry.get("fieldsV1"), (), live):
-            noted = path[:2] == (METADATA, "annotations") and path[-1].startswith((*NOT_OURS, *OF_STORAGE))
+            noted = path[:2] == (METADATA, "annotations") and path[-1].startswith((*NOT_OURS, *STORAGE_ANNOTATIONS))
             value = value_at(live, path)
             if not noted and value is not None and ".".join(path) not in SWITCHED_BY_KUEUE:
                 shown = NOT_READ if kind == SECRETS and path[0] != METADATA else _shown(path, value)
@@ -130,7 +129,7 @@ def fields_of_others(live: Mapping[str, Any], ours: Callable[[str], bool]) -> It
 def is_scaled(live: Mapping[str, Any], path: str) -> bool:
     """Return True if an autoscaler has written the field, through the subresource `scale`."""
     last = _last_entry(_entries(live), tuple(path.split(".")), live)
-    return last.get("subresource") == SCALE and last.get("manager") in OF_CLUSTER
+    return last.get("subresource") == SCALE and last.get("manager") in CLUSTER_MANAGERS
 
 
 def _name(body: Mapping[str, Any]) -> str:
@@ -180,13 +179,13 @@ def _leaves(fields: Any, path: Path, live: Any) -> Iterator[Path]:
             yield from _leaves(inner, (*path, part), value)
 
 
-def _without_server(body: Mapping[str, Any]) -> dict[str, Any]:
-    metadata = {field: value for field, value in mapping(body.get(METADATA)).items() if field not in OF_SERVER}
-    rest = {field: value for field, value in body.items() if field not in {*OF_TYPE, STATUS, METADATA}}
+def _drop_server_fields(body: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {field: value for field, value in mapping(body.get(METADATA)).items() if field not in SERVER_FIELDS}
+    rest = {field: value for field, value in body.items() if field not in {*TYPE_FIELDS, STATUS, METADATA}}
     return {METADATA: metadata, **rest}
 
 
-def _without_tools(body: dict[str, Any]) -> dict[str, Any]:
+def _drop_tool_fields(body: dict[str, Any]) -> dict[str, Any]:
     metadata = mapping(body.get("metadata"))
     annotations = {
         name: value for name, value in mapping(metadata.get("annotations")).items() if not name.startswith(NOT_OURS)

@@ -24,7 +24,7 @@ Key = tuple[str, str, str, str]
 """API version, kind, namespace ("" for a kind of the whole cluster) and name of an object."""
 
 
-class Served(NamedTuple):
+class ServedKind(NamedTuple):
     """A kind: its name in paths, and whether its objects are in a namespace."""
 
     plural: str
@@ -32,20 +32,20 @@ class Served(NamedTuple):
 
 
 # Kinds that every cluster serves under the same name, or does not serve: the cluster is not asked where they are.
-KINDS: Mapping[tuple[str, str], Served] = {
-    ("v1", "ConfigMap"): Served("configmaps", namespaced=True),
-    ("v1", "Namespace"): Served("namespaces", namespaced=False),
-    ("v1", "PersistentVolumeClaim"): Served("persistentvolumeclaims", namespaced=True),
-    ("v1", "Pod"): Served("pods", namespaced=True),
-    ("v1", SECRETS): Served("secrets", namespaced=True),
-    ("v1", "Service"): Served("services", namespaced=True),
-    ("v1", "ServiceAccount"): Served("serviceaccounts", namespaced=True),
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): Served("customresourcedefinitions", namespaced=False),
-    ("node.k8s.io/v1", "RuntimeClass"): Served("runtimeclasses", namespaced=False),
-    ("scheduling.k8s.io/v1", "PriorityClass"): Served("priorityclasses", namespaced=False),
-    ("storage.k8s.io/v1", "StorageClass"): Served("storageclasses", namespaced=False),
-    (QUEUE_API, "Queue"): Served("queues", namespaced=False),
-    (KUEUE.api_version, "LocalQueue"): Served("localqueues", namespaced=True),
+KINDS: Mapping[tuple[str, str], ServedKind] = {
+    ("v1", "ConfigMap"): ServedKind("configmaps", namespaced=True),
+    ("v1", "Namespace"): ServedKind("namespaces", namespaced=False),
+    ("v1", "PersistentVolumeClaim"): ServedKind("persistentvolumeclaims", namespaced=True),
+    ("v1", "Pod"): ServedKind("pods", namespaced=True),
+    ("v1", SECRETS): ServedKind("secrets", namespaced=True),
+    ("v1", "Service"): ServedKind("services", namespaced=True),
+    ("v1", "ServiceAccount"): ServedKind("serviceaccounts", namespaced=True),
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): ServedKind("customresourcedefinitions", namespaced=False),
+    ("node.k8s.io/v1", "RuntimeClass"): ServedKind("runtimeclasses", namespaced=False),
+    ("scheduling.k8s.io/v1", "PriorityClass"): ServedKind("priorityclasses", namespaced=False),
+    ("storage.k8s.io/v1", "StorageClass"): ServedKind("storageclasses", namespaced=False),
+    (QUEUE_API, "Queue"): ServedKind("queues", namespaced=False),
+    (KUEUE.api_version, "LocalQueue"): ServedKind("localqueues", namespaced=True),
 }
 _VERSIONS = {kind: version for version, kind in KINDS}
 
@@ -57,16 +57,16 @@ class Live(Struct, frozen=True):
     reason: str = ""
 
 
-def served(api: ClusterApi, api_version: str) -> dict[str, Served]:
+def served(api: ClusterApi, api_version: str) -> dict[str, ServedKind]:
     """Return the kinds of the version; none if the cluster does not serve it."""
     if _API_VERSION.fullmatch(api_version) is None:
         raise NotReadError(f"{api_version} is not an API version")
     resources = api.find(_root(api_version), f"read {api_version}", lambda body: mappings(body.get("resources")))
     named = [found for found in resources or [] if "/" not in str(found.get("name", "/"))]
-    return {str(found.get("kind")): Served(str(found["name"]), bool(found.get("namespaced"))) for found in named}
+    return {str(found.get("kind")): ServedKind(str(found["name"]), bool(found.get("namespaced"))) for found in named}
 
 
-def collection(api_version: str, kind: Served, namespace: str) -> str:
+def collection(api_version: str, kind: ServedKind, namespace: str) -> str:
     """Return the path of the kind's objects. namespace: where they are if the kind has one."""
     place = f"/namespaces/{quote(namespace, safe='')}" if kind.namespaced else ""
     return f"{_root(api_version)}{place}/{kind.plural}"
@@ -85,7 +85,9 @@ def _root(api_version: str) -> str:
 
 def job_collections(backend: Backend, namespace: str) -> list[str]:
     """Return the paths of an operator's job objects: an operator serves one of the plurals of its backend."""
-    return [collection(backend.API_VERSION, Served(plural, namespaced=True), namespace) for plural in backend.PLURALS]
+    return [
+        collection(backend.API_VERSION, ServedKind(plural, namespaced=True), namespace) for plural in backend.PLURALS
+    ]
 
 
 def find_job(api: ClusterApi, backend: Backend, namespace: str, name: str) -> dict[str, Any] | None:
@@ -101,7 +103,7 @@ class ObjectReader:
     def __init__(self, api: ClusterApi) -> None:
         self.api = api
         self._lock = threading.Lock()
-        self._served: dict[str, dict[str, Served]] = {}
+        self._served: dict[str, dict[str, ServedKind]] = {}
 
     def path(self, key: Sequence[str]) -> str:
         """Return the path of an object; "" if the cluster does not serve its kind. Without a name: of all objects."""

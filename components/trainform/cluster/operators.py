@@ -11,11 +11,7 @@ from trainform.manifests.shapes import mappings
 
 
 class Operator(Struct, frozen=True):
-    """One operator.
-
-    `name`: that of the backend, or of the queue system. `project`: what to install. `domain`: how the names of its CRDs
-    end. `api_version`: that of trainform's manifests.
-    """
+    """An operator. `name`: of the backend or queue system. `project`: what to install. `domain`: of its CRDs."""
 
     name: str
     project: str

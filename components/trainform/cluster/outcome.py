@@ -17,9 +17,9 @@ class Outcome(Struct, frozen=True):
 
     problems: list[Problem] = []
     not_checked: list[tuple[str, str]] = []
-    """What could not be checked, and why."""
+    """Parts that could not be checked, each with the reason."""
     warnings: list[str] = []
-    """What works, but not as intended, or what another rule may refuse."""
+    """Settings that work, but not as intended, or that another rule may refuse."""
 
     def __add__(self, other: Outcome) -> Outcome:
         return Outcome(

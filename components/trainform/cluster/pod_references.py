@@ -19,7 +19,7 @@ from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 
-_OF_CLUSTER = ("PriorityClass", "RuntimeClass")
+_CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass")
 _POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",
     "priorityClassName": "PriorityClass",
@@ -45,14 +45,13 @@ class Reference(NamedTuple):
 
 
 def references(
-    plan: Plan, templates: Iterable[Template], made: Collection[tuple[str, str]], expected: Collection[str] = ()
+    plan: Plan, templates: Iterable[Template], own: Collection[tuple[str, str]], expected: Collection[str] = ()
 ) -> list[Reference]:
-    """Return each object once. made: kind and name of the job's own objects. expected: names of Secrets and ConfigMaps
-    that the program makes."""
+    """Return each object once. own: kind and name of the job's objects. expected: names that the program makes."""
     found: dict[tuple[str, str], Reference] = {}
     pod_references = (each for template in templates for each in _pod_references(plan, template))
     for each in (*_field_references(plan), *pod_references):
-        if (each.kind, each.name) in made or (each.name in expected and each.kind in (*_CREATE, PULL_SECRET)):
+        if (each.kind, each.name) in own or (each.name in expected and each.kind in (*_CREATE, PULL_SECRET)):
             continue
         first = found.setdefault((each.kind, each.name), each)
         keys = dict.fromkeys([*first.keys, *each.keys])
@@ -105,7 +104,7 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
         )
         return Outcome(warnings=[warning])
     if answer.missing:
-        place = "" if kind in _OF_CLUSTER else f" in {namespace}"
+        place = "" if kind in _CLUSTER_SCOPED else f" in {namespace}"
         fix = stack.fix(kind, name, environment, _creation(reference, namespace))
         return Outcome([Problem(path, name, f"the {kind} {name} does not exist{place}", fix)])
     if not answer.found:

@@ -1,7 +1,6 @@
 """Checks of the live cluster before resources are registered: one message with all problems.
 
-Without them the same mistakes appear late and one by one: as a webhook's denial, as a timeout after ten minutes, or as
-an object of another owner that was overwritten.
+Without them the same mistakes appear late and one by one: as denials of webhooks, or as timeouts.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from trainform.backends.table import BACKENDS
 from trainform.cluster import dry_run, pod_references
 from trainform.cluster.api import Answer, NotReadError, Request, each
 from trainform.cluster.client import Cluster
-from trainform.cluster.live_objects import Served, collection, find_job, path_of
+from trainform.cluster.live_objects import ServedKind, collection, find_job, path_of
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.errors import ClusterError
@@ -43,8 +42,7 @@ def check_job(
     expected: Collection[str],
     stack: StackContext,
 ) -> Outcome:
-    """Raise `ClusterError` with all problems that would stop this plan on the live cluster; return what could not be
-    checked, and warnings.
+    """Raise `ClusterError` with all problems of this plan on the live cluster; return warnings and unchecked parts.
 
     expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
@@ -118,7 +116,7 @@ def _ask_server(
     reads = [Request("GET", reference.url(plan.namespace)) for reference in named]
     answers = cluster.api.send_all([*(run.request for run in runs), *reads])
     outcomes = [dry_run.judge(run, answer, stack, plan) for run, answer in zip(runs, answers, strict=False)]
-    problems = dry_run.without_repeats(outcome.problems for outcome in outcomes)
+    problems = dry_run.drop_repeats(outcome.problems for outcome in outcomes)
     judged = structs.replace(sum(outcomes, Outcome()), problems=problems)
     for reference, answer in zip(named, answers[len(runs) :], strict=True):
         if isinstance(answer, ClusterError):
@@ -157,8 +155,7 @@ def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: P
 
 
 def _ownership(live: dict[str, Any], manifest: Manifest) -> Outcome:
-    """Check by its labels that an existing object belongs to trainform. Providers before 4.29 silently overwrite
-    objects of other owners."""
+    """Check an existing object's labels: providers before 4.29 silently overwrite objects of other owners."""
     body, metadata = manifest.body, manifest.body["metadata"]
     kind, name = body["kind"], metadata["name"]
     labels = live.get("metadata", {}).get("labels", {})
@@ -198,8 +195,7 @@ def _data_loss(live: dict[str, Any], desired: dict[str, Any]) -> Iterator[Outcom
 
 
 def _another_stack(live: dict[str, Any], desired: dict[str, Any]) -> Outcome:
-    """Check that no other stack has created the job: the two would overwrite each other's objects. Records of earlier
-    versions of trainform name no stack."""
+    """Check that no other stack has created the job. Records of earlier versions of trainform name no stack."""
     own, theirs = (body["metadata"].get("annotations", {}).get(defaults.STACK_ANNOTATION) for body in (desired, live))
     if theirs is None or own is None or theirs == own:
         return Outcome()
@@ -323,7 +319,7 @@ def _references(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
 
 def _existing_object(cluster: Cluster, existing: Existing) -> Outcome:
     """Check an existing object that the job refers to, as it is on the cluster now."""
-    kind = Served(existing.plural, namespaced=existing.namespace is not None)
+    kind = ServedKind(existing.plural, namespaced=existing.namespace is not None)
     place = collection(existing.api_version, kind, existing.namespace or "")
     found = cluster.get_at(f"{place}/{existing.name}")
     if found.missing:

@@ -1,5 +1,4 @@
-"""A survey of a live cluster: nodes, storage classes, operators, queues. `trainform new --from-context` writes an
-environment from it."""
+"""A survey of a live cluster, from which `trainform new --from-context` writes an environment."""
 
 from __future__ import annotations
 
@@ -30,11 +29,8 @@ QUEUE: Fields = {**CLASS, "spec": ("parent",), "status": ("state",)}
 
 
 class Survey(Struct, frozen=True):
-    """The data of one cluster, which is not validated.
-
-    `operators`: names of the served ones, as in `operators.operators`. `namespace`: that of the context. `unread`: what
-    could not be read, and why. `uid`: that of its namespace kube-system.
-    """
+    """The data of one cluster, which is not validated. namespace: that of the context. unread: each missing list, with
+    the reason. uid: that of its namespace kube-system."""
 
     context: str
     namespace: str
@@ -48,8 +44,7 @@ class Survey(Struct, frozen=True):
 
 
 def survey(context: str, seconds: float = SECONDS) -> Survey:
-    """Return the data of the context's cluster. Raises `ClusterError` if there is no connection; single lists that fail
-    are in `unread`."""
+    """Return the data of the context's cluster. `ClusterError` without a connection; other failures: see `unread`."""
     with contextlib.closing(ClusterApi(context, seconds)) as api:
         namespace = api.config.namespace
         if not is_label(namespace):  # it becomes a part of paths

@@ -19,11 +19,10 @@ FIX = "nothing was written: make room, or correct its folder's permissions, and 
 
 @contextlib.contextmanager
 def replacing(path: Path, before: os.stat_result | None = None) -> Iterator[TextIO]:
-    """Open a temporary file in the same folder as a text stream. It replaces `path` when the block ends without an
-    error.
+    """Open a temporary file as a text stream, which replaces `path` when the block ends without an error.
 
-    After an error the temporary file is removed and `path` is unchanged. A link is replaced, not followed. `before`:
-    the status of the existing file; the new file gets its permissions, and its owner if the process may set it.
+    A link is replaced, not followed. `before`: the status of the existing file; the new file gets its permissions, and
+    its owner if the process may set it.
     """
     temporary = path.with_name(f".{path.name[:32]}.{os.urandom(4).hex()}")
     with signal_handler(ENDING, functools.partial(_exit_at_once, temporary)):
@@ -58,8 +57,7 @@ def _set_permissions(path: Path, before: os.stat_result | None) -> None:
 
 
 def create_files(folder: Path, texts: Mapping[str, str]) -> None:
-    """Create all files (path relative to the folder -> text) and their folders; none of them if an error or a signal
-    ends it.
+    """Create all files (path relative to the folder -> text) and their folders, or none of them.
 
     Raises `FileExistsError` if one of them exists, and `TrainformError` with its path if one cannot be written.
     """
@@ -87,7 +85,6 @@ def _remove_folder(folder: Path) -> None:
 
 
 def _write_to_disk(stream: TextIO) -> None:
-    """Flush the stream to the disk, so that a full disk raises an error here, also on file systems that report it
-    late."""
+    """Flush the stream to the disk, so that a full disk raises an error here on every file system."""
     stream.flush()
     os.fsync(stream.fileno())

@@ -1,8 +1,7 @@
-"""Escapes for characters that a terminal interprets or does not show: control characters, bidirectional overrides,
-zero-width characters.
+"""Escapes for characters that a terminal interprets or does not show.
 
-All printed text is passed through `escaped`, so that no key, value, name or message from outside can move the cursor,
-hide or reorder text, or begin a line that looks like a line of trainform.
+All printed text is passed through `escaped`, so that no text from outside can move the cursor, hide or reorder text,
+or begin a line that looks like a line of trainform.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ CHANGED_MASK = "[secret, changed]"
 UNKNOWN = "[known after apply]"
 """Stands for a value that the engine knows only at `up`."""
 
-# Unicode classifies these as letters, marks or symbols (`isprintable`), but they are invisible: fillers, joiners,
-# variation selectors.
+# For Unicode these are letters, marks or symbols, but they are invisible: fillers, joiners, selectors.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d173-\U0001d17a\U000e0100-"
     "\U000e01ef]"
@@ -29,19 +27,18 @@ _CONTROL_STRING = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with invisible characters as Python's escapes (`\\n`, `\\x1b`, `\\u202e`). A second
-    call changes nothing."""
+    """Return the text on one line, with invisible characters as Python's escapes. A second call changes nothing."""
     if _is_visible(text):
         return text
     return "".join(character if _is_visible(character) else _escape(character) for character in text)
 
 
-def without_invisible(text: str) -> str:
+def strip_invisible(text: str) -> str:
     """Return only the visible characters of the text, by which people and rules recognise a name."""
     return text if _is_visible(text) else "".join(filter(_is_visible, text))
 
 
-def without_sequences(text: str) -> str:
+def strip_sequences(text: str) -> str:
     """Return the text without control sequences (colours, cursor movements) and control strings (links, titles)."""
     return SEQUENCE.sub("", _CONTROL_STRING.sub("", text))
 

@@ -28,7 +28,7 @@ def echo(*lines: str, err: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def without_notes(quiet: bool) -> Iterator[None]:
+def suppress_notes(quiet: bool) -> Iterator[None]:
     """Suppress notes and progress inside the block if `quiet` is true."""
     before = _QUIET.set(quiet)
     try:
@@ -38,7 +38,7 @@ def without_notes(quiet: bool) -> Iterator[None]:
 
 
 def is_quiet() -> bool:
-    """True if only results and errors are printed."""
+    """Return True if only results and errors are printed."""
     return _QUIET.get()
 
 
@@ -54,7 +54,7 @@ def terminal_width() -> int:
 
 
 def stdin_is_terminal() -> bool:
-    """True if standard input is a terminal."""
+    """Return True if standard input is a terminal."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
@@ -85,11 +85,9 @@ def flush_or_discard() -> None:
 
 
 def output_stream(err: bool = False) -> TextIO:
-    """Return standard output or standard error. Characters that its encoding does not have are escaped, since a
-    terminal may be ASCII.
+    """Return standard output or standard error. Characters that its encoding lacks are escaped.
 
-    A stream that the caller of the command has closed (`>&-`, None in Python) is replaced by one to the null device,
-    also for typer and rich.
+    A stream that the caller has closed (`>&-`, None in Python) is replaced by the null device, also for typer and rich.
     """
     name = "stderr" if err else "stdout"
     if getattr(sys, name) is None:

@@ -1,7 +1,6 @@
-"""A lock on a folder for one process at a time; a process that waits shows which process has the lock.
+"""A lock on a folder for one process at a time; a waiting process shows which one has it.
 
-The lock belongs to the kernel (`flock`): it ends with its process, also after kill -9, so there are no stale locks to
-remove.
+The lock belongs to the kernel (`flock`) and ends with its process, so there are no stale locks to remove.
 """
 
 from __future__ import annotations
@@ -57,11 +56,8 @@ def hold(path: Path, purpose: str, progress: Progress, timeout: float | None = N
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Hold a lock on a folder of the user while the block reads and writes some files.
-
-    The lock is on the folder itself, so that it leaves no file there. A file system without such locks (NFS) has none.
-    """
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder itself, which leaves no file there. A file system without such locks (NFS) has none."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):

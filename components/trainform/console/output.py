@@ -18,11 +18,10 @@ PATH_FIX = "give the path of a file, or `-` for standard output"
 
 @contextlib.contextmanager
 def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[None]:
-    """Redirect standard output inside the block to a temporary file, which replaces `file` at the end of the block.
+    """Redirect standard output inside the block to a temporary file, which replaces `file` at its end.
 
-    After an error or a signal, `file` is unchanged. If it is a link, its target is replaced; the owner stays the same
-    if the process may set it. Raises `InputError` if the file cannot be written, or if `is_input` says that the command
-    has read it.
+    After an error or a signal, `file` is unchanged. Of a link the target is replaced. Raises `InputError` if the file
+    cannot be written, or if `is_input` says that the command has read it.
     """
     if file is None or file == STANDARD_OUTPUT:
         yield
@@ -41,8 +40,7 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
 
 
 def target_of(file: str) -> Path:
-    """Return the file that would be written, with all links followed. Raises `InputError` if it exists and cannot be
-    replaced."""
+    """Return the file to write, with all links followed. `InputError` if it exists and cannot be replaced."""
     return _target(file)[0]
 
 

@@ -1,7 +1,4 @@
-"""The interface to report progress, without knowing how it is displayed.
-
-The command line passes a display (`cli.progress`). Tests and users of the library pass nothing, and `SILENT` is used.
-"""
+"""The interface to report progress. Tests and users of the library pass no display, and `SILENT` is used."""
 
 from __future__ import annotations
 

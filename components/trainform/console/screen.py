@@ -17,8 +17,7 @@ PIPED_WIDTH = 160  # files and pagers do not need 80 columns, at which a table w
 
 
 class Screen(Console):
-    """A console that prints each string as one line, without markup. Other renderables are escaped too, except for line
-    ends."""
+    """A console that prints each string as one line, without markup. Other renderables keep their line ends."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
@@ -32,8 +31,7 @@ class Screen(Console):
         overflow: OverflowMethod | None = None,
         **readings: Any,
     ) -> Text:
-        """Return the string without any interpretation. `readings`: rich's options for markup and emoji, which are
-        ignored."""
+        """Return the string uninterpreted. `readings`: rich's options for markup and emoji, which are ignored."""
         return Text(escaped(text), style=style, justify=justify, overflow=overflow)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
@@ -50,8 +48,8 @@ def _visible(segment: Segment) -> Segment:
 def screen(*, err: bool = False, piped_width: int | None = None) -> Screen:
     """Return a screen on standard output or standard error. `piped_width`: its columns if that is not a terminal."""
     output_stream(err)
-    made = Screen(stderr=err)
-    return made if made.is_terminal or piped_width is None else Screen(stderr=err, width=piped_width)
+    default = Screen(stderr=err)
+    return default if default.is_terminal or piped_width is None else Screen(stderr=err, width=piped_width)
 
 
 def plain(line: str) -> Text:

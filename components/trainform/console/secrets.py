@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from trainform.console.escaping import MASK, without_invisible
+from trainform.console.escaping import MASK, strip_invisible
 
 DEEPEST = 100
 """Levels of mappings and lists. Deeper values are masked without being read."""
@@ -61,10 +61,9 @@ _WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 REFERENCE = "secret"
 """The field that names a Secret, in experiments and in Kubernetes."""
 
-# --- values that are no secret, whatever their name
+# --- values that are not secrets, whatever their name
 
-# Nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a reference that Kubernetes, a shell or a template resolves,
-# a path, a mask.
+# Nothing, a switch, a tokenizer's token (<pad>), a reference that a shell or template resolves, a path, a mask.
 _HARMLESS = re.compile(
     r"|…|FILE|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[a-z_, ]+\]|((Bearer|Basic|Token) "
     r"+)?(\$\([^)]*\)?|\$\w+|\$\{[^}]*\}?|\{+[^{}]*\}*"
@@ -108,8 +107,7 @@ SHAPES: dict[str, tuple[str, ...]] = {
         "b3BlbnNzaC1",
     ),
     r"(?<![A-Za-z0-9_-])eyJ(?:hbGci|0eXAi|raWQi)[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{16,}": ("eyJ",),
-    # A `/` in a password should be escaped; where it is not, a port or a variable before it begins a path. Some spaces
-    # of `\s` may be in it.
+    # A password's `/` should be escaped; if it is not, a port or a variable before it begins a path.
     r"://(?!\[)[^/ \t\r\n:@]*+:(?!\$\(\w+\)@|\$[A-Z_][A-Z0-9_]*@|\$\{[A-Z_][A-Z0-9_]*\}@)"
     r"([^/ \t\r\n@]++|(?![0-9]+/|\$)[^ \t\r\n@\"',]{1,256}+)@": ("://",),
     r"://(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}@": ("://",),
@@ -122,25 +120,24 @@ SHAPES: dict[str, tuple[str, ...]] = {
     r"\bwandb login\s+(?:-[a-z-]+\s+)*[0-9a-f]{40}\b": ("wandb login",),
 }
 _SHAPE = re.compile("|".join(f"(?:{pattern})" for pattern in SHAPES))
-_OF_SHAPES = tuple(dict.fromkeys(mark for marks in SHAPES.values() for mark in marks))
-_OF_TOKENS = (*PREFIXES, "sk-")
+_SHAPE_MARKS = tuple(dict.fromkeys(mark for marks in SHAPES.values() for mark in marks))
+_TOKEN_MARKS = (*PREFIXES, "sk-")
 
 # --- names and values in a command, a program or a file
 
-_OF_NAMES = ("pass", "pwd", "token", "secret", "key", "credential", "auth", "_sk", "_pat")
-_OF_NAME = rf"(?=[\w.-]*?(?i:{'|'.join(_OF_NAMES)}))[A-Za-z_][\w.-]*"
+_NAME_MARKS = ("pass", "pwd", "token", "secret", "key", "credential", "auth", "_sk", "_pat")
+_NAME = rf"(?=[\w.-]*?(?i:{'|'.join(_NAME_MARKS)}))[A-Za-z_][\w.-]*"
 # --hf-token x
-_GIVEN = rf"--?(?P<option>{_OF_NAME})\s+(?!-)[\"']?(?P<given>[^\s\"'`;|&)]+)"
+_GIVEN = rf"--?(?P<option>{_NAME})\s+(?!-)[\"']?(?P<given>[^\s\"'`;|&)]+)"
 # login(token="x"), "password": "x", HF_TOKEN=x, ++wandb.api_key=x, 'X-API-Key: x'
 _ASSIGNED = (
-    rf"-*(?P<name>{_OF_NAME})(?:[\"']?\s*[:=]\s*(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,512}})(?P=quote)"
+    rf"-*(?P<name>{_NAME})(?:[\"']?\s*[:=]\s*(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,512}})(?P=quote)"
     r"|=[\"']?(?P<plain>[^\s\"'`;|&,)}]+)|:[ \t]+(?P<sent>[^\s\"']+)[\"'])"
 )
 _PAIR = re.compile(rf"(?<![\w$.-])(?<!\? )(?:{_GIVEN}|{_ASSIGNED})")  # `a ? token : 'x'` says nothing about the token
-# A line of a file: password: x9. Without quotes only a value with a digit counts, since a program may have `password =
-# ask()`.
+# A line of a file: password: x9. Unquoted, only a value with a digit counts: a program may have `password = ask()`.
 _LINE = re.compile(
-    rf"^[ \t-]*(?P<name>{_OF_NAME})[ \t]*[:=][ \t]+(?=\S*[0-9])(?P<value>[A-Za-z0-9_+/=~!@#%^*-]{{6,512}})[ \t\r]*$",
+    rf"^[ \t-]*(?P<name>{_NAME})[ \t]*[:=][ \t]+(?=\S*[0-9])(?P<value>[A-Za-z0-9_+/=~!@#%^*-]{{6,512}})[ \t\r]*$",
     re.MULTILINE,
 )
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)")
@@ -170,7 +167,7 @@ def _kind(name: str) -> str:
     """Return `chosen` for the name of a password, `issued` for that of a token or key, and "" for any other."""
     if name == REFERENCE:
         return ""
-    spelled = "_".join(_WORDS.split(without_invisible(name[-LONGEST_NAME:]))).upper()
+    spelled = "_".join(_WORDS.split(strip_invisible(name[-LONGEST_NAME:]))).upper()
     if _CHOSEN.search(spelled) is not None:
         return "chosen"
     return "issued" if _ISSUED.search(spelled) is not None and _TEXT_TOKEN.search(spelled) is None else ""
@@ -182,8 +179,7 @@ def names_secret(name: str) -> bool:
 
 
 def _is_variable(text: str, name: str, kind: str) -> bool:
-    """Return whether the text is the name of a variable that holds such a secret: `token=args.hf_token`. A chosen
-    password may look like that."""
+    """Return whether the text names a variable with such a secret: `token=args.hf_token`."""
     if _IDENTIFIER.fullmatch(text) is None:
         return False
     identifier = text.rstrip(",)]}")
@@ -195,11 +191,10 @@ def _is_variable(text: str, name: str, kind: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def secret_in(text: str) -> str | None:
-    """Return a name for a variable that could hold the first secret in a text, a command or a file; None if there is
-    none."""
+    """Return a variable's name for the first secret in a text, a command or a file; None if there is none."""
     if has_shape(text):
         return "ADDRESS" if "://" in text else "TOKEN"
-    if not any(map(text.lower().__contains__, _OF_NAMES)):
+    if not any(map(text.lower().__contains__, _NAME_MARKS)):
         return None
     return next((variable(name) for name, value in _pairs(text) if is_value_of(name, value)), None)
 
@@ -207,9 +202,9 @@ def secret_in(text: str) -> str | None:
 @functools.lru_cache(maxsize=4096)
 def has_shape(text: str) -> bool:
     """Return whether a secret in the text is known by its shape, whatever its name is."""
-    if any(map(text.__contains__, _OF_SHAPES)) and _SHAPE.search(text) is not None:
+    if any(map(text.__contains__, _SHAPE_MARKS)) and _SHAPE.search(text) is not None:
         return True
-    tokens = _TOKEN.findall(text) if any(map(text.__contains__, _OF_TOKENS)) else ()
+    tokens = _TOKEN.findall(text) if any(map(text.__contains__, _TOKEN_MARKS)) else ()
     return any(len(set(token[-END_OF_TOKEN:])) >= FEWEST_CHARACTERS for token in tokens)
 
 
@@ -239,8 +234,7 @@ def variable(name: str) -> str:
 
 
 def masked(tree: Any, name: str = "", depth: int = 0) -> Any:
-    """Return the tree with the mask in place of each secret value, word of a command and key. name: of the tree
-    itself."""
+    """Return the tree with each secret value, word of a command and key masked. name: the name of the tree."""
     if isinstance(tree, str | int | float):
         return MASK if is_secret(name, tree) else tree
     if depth > DEEPEST:

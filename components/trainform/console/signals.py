@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-# The signals that end a program: `timeout` and CI systems send SIGTERM, a closed terminal or a lost connection sends
-# SIGHUP.
+# Signals that end a program: SIGTERM of `timeout` and CI systems, SIGHUP of a closed terminal.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -47,8 +46,7 @@ def exit_on_termination() -> Iterator[None]:
 
 @contextlib.contextmanager
 def signals_delayed() -> Iterator[None]:
-    """Delay Ctrl-C and the other signals until the end of the block. During the start of a process they would leave one
-    that nothing stops."""
+    """Delay signals until the end of the block. While a process starts, they would leave it running."""
     early: list[int] = []
     with signal_handler([signal.SIGINT, *ENDING], lambda number, frame: early.append(number)):
         yield

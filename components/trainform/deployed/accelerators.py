@@ -1,5 +1,4 @@
-"""The accelerators of a recorded experiment. No cluster is needed for it, and a review without one imports no
-client."""
+"""The accelerators of a recorded experiment, without a cluster: a review without one imports no client."""
 
 from __future__ import annotations
 

@@ -47,13 +47,13 @@ def earlier_deployments(experiment: str, stack: str, root: Path) -> Iterator[Ear
         )
     for index, update in enumerate(done):
         if update.deployed:
-            state = _state_beside(files[index]) if files else exported(stack, root, update.number)
+            state = _state_next_to(files[index]) if files else exported(stack, root, update.number)
             record = record_in(state, experiment)
             if record is not None:
                 yield EarlierDeployment(update, record)
 
 
-def _state_beside(history: Path) -> Mapping[str, Any]:
+def _state_next_to(history: Path) -> Mapping[str, Any]:
     """Read the state next to the file of an update; empty if it cannot be read."""
     path = history.with_name(history.name.replace(".history.", ".checkpoint."))
     if path.suffix not in (".json", GZIP):  # an older state instead of it would be wrong

@@ -37,8 +37,8 @@ REFUSED = {
     "tracing": "it sends secrets elsewhere",
     "otel-traces": "it sends secrets elsewhere",
     "event-log": "it writes secrets to a file",
-    "save-plan": "it writes a file beside the review",
-    "import-file": "it writes a file beside the review",
+    "save-plan": "it writes another file",
+    "import-file": "it writes another file",
     "output": "the review needs the engine's events",
     "json": "the review sets it itself",
     "stack": "the review sets it itself",
@@ -69,9 +69,8 @@ def pulumi() -> str:
     return found
 
 
-def environ_of_engine() -> dict[str, str]:
-    """Return the variables for the engine, without those that show secrets. TrainformError for one by which it would
-    read other files than trainform."""
+def engine_environ() -> dict[str, str]:
+    """Return the engine's variables, without those that show secrets. TrainformError for one of `_ELSEWHERE`."""
     for option, why in _ELSEWHERE.items():
         if os.environ.get(_variable(option)):
             raise TrainformError(f"{_variable(option)} is set, which {why}", f"`unset {_variable(option)}`")
@@ -79,7 +78,7 @@ def environ_of_engine() -> dict[str, str]:
     return kept | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 
 
-def without_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
+def mask_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
     """Mask the secrets of the variables in the text."""
     named = [(name, value) for name, value in environ.items() if name != _FOLDER and len(value) >= _SHORTEST_SECRET]
     secrets = [value for name, value in named if is_secret(name, value)]
@@ -92,16 +91,16 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
     """Return the standard output of a command. text: its standard input. nothing: the exit code for nothing to print.
     TrainformError with its errors if it fails."""
     given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
-    whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], environ_of_engine()
+    whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], engine_environ()
     ran: subprocess.CompletedProcess[str] = subprocess.run(
         whole, cwd=root, env=environ, capture_output=True, text=True, check=False, **given
     )
     if ran.returncode == nothing:
         return ""
     if ran.returncode != 0:
-        lines = without_variables(ran.stderr, environ, MASK).splitlines()
+        lines = mask_variables(ran.stderr, environ, MASK).splitlines()
         errors = [masked_line(without_credentials(line)) for line in lines if line.strip()]
-        fix = next((fix for said, fix in _FIXES.items() if any(said in line for line in lines)), FIX)
+        fix = next((fix for text, fix in _FIXES.items() if any(text in line for line in lines)), FIX)
         raise TrainformError(f"`pulumi {' '.join(words[:2])}` ended with exit code {ran.returncode}", fix, errors)
     return ran.stdout
 

@@ -12,13 +12,13 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.cluster.api import ClusterApi, NotReadError, each, in_threads, labelled
+from trainform.cluster.api import ClusterApi, NotReadError, each, labelled, start_threads
 from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import job_collections, path_of
 from trainform.cluster.phases import phase_of
 from trainform.deployed.accelerators import accelerators_of_roles
-from trainform.deployed.records import Deployed, all_deployed
+from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.shapes import mapping
 from trainform.plan.record import Record
@@ -61,23 +61,22 @@ class Row(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and the errors of environments that could not be read. asked: the number
-    of environments."""
+    """The rows by environment and experiment, and each environment's error. requested: how many environments."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]
-    asked: int
+    requested: int
 
     @property
     def is_blind(self) -> bool:
-        """True if no environment could be read."""
-        return bool(self.not_read) and len(self.not_read) == self.asked
+        """Return True if no environment could be read."""
+        return bool(self.not_read) and len(self.not_read) == self.requested
 
 
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
     """Read what is deployed in the environments, at the same time. seconds: the time for each answer."""
     rows, not_read = list[Row](), dict[str, TrainformError]()
-    reads = in_threads(lambda environment: _rows(environment, seconds), environments, AT_ONCE)
+    reads = start_threads(lambda environment: _rows(environment, seconds), environments, AT_ONCE)
     for environment, read in zip(environments, reads, strict=True):
         try:
             rows += read.result()
@@ -98,7 +97,7 @@ def _rows(environment: Environment, seconds: float) -> list[Row]:
         return [_row(each, environment, live) for each in found]
 
 
-def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Row:
+def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | None) -> Row:
     row = Row(deployed.experiment, deployed.environment, deployed.namespace, deployed.stack)
     record = deployed.record
     if record is None or live is None:
@@ -125,7 +124,7 @@ def _row(deployed: Deployed, environment: Environment, live: _Live | None) -> Ro
 
 
 def _queue(record: Record) -> str:
-    """Return the name of the job's queue. One of its own has the experiment's name, unless it is named."""
+    """Return the name of the job's queue. An own queue has the experiment's name by default."""
     queue = record.experiment.get("queue")
     if not isinstance(queue, Mapping):
         return "" if queue is None else str(queue)
@@ -135,7 +134,7 @@ def _queue(record: Record) -> str:
 class _Live:
     """The job objects and the pods of trainform in a namespace."""
 
-    def __init__(self, api: ClusterApi, namespace: str, found: Iterable[Deployed]) -> None:
+    def __init__(self, api: ClusterApi, namespace: str, found: Iterable[DeploymentRecord]) -> None:
         names = {each.record.backend for each in found if each.record is not None} & BACKENDS.keys()
         places = [place for name in sorted(names) for place in job_collections(BACKENDS[name], namespace)]
 

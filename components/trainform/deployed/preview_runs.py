@@ -18,7 +18,7 @@ from trainform.console.escaping import MASK
 from trainform.console.secrets import masked_lines
 from trainform.console.signals import exit_on_termination, signals_delayed
 from trainform.deployed import unknown_stack
-from trainform.deployed.engine import environ_of_engine, pulumi, without_variables
+from trainform.deployed.engine import engine_environ, mask_variables, pulumi
 from trainform.errors import TrainformError
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
@@ -50,7 +50,7 @@ def previews_in(
     block early (Ctrl-C, an error) ends all previews. arguments: further options of the engine, for tests. watch: is
     called with the stacks whose preview runs, whenever one begins or ends. ToolchainError if there is no pulumi."""
     words = [pulumi(), "preview", "--json", "--non-interactive", "--color", "never", *arguments]
-    engines = _Engines(words, folder, {**environ_of_engine(), STREAMING: "true"}, watch)
+    engines = _Engines(words, folder, {**engine_environ(), STREAMING: "true"}, watch)
     processors = os.cpu_count()
     at_once = 1 if processors is None else min(MOST_AT_ONCE, processors)
     with exit_on_termination(), ThreadPoolExecutor(at_once) as pool:
@@ -106,7 +106,7 @@ class _Engines:
             with self._lock:
                 del self._running[stack]
                 self._watch([*self._running])
-        errors = masked_lines(without_variables(err.decode(errors="replace"), environ, MASK))
+        errors = masked_lines(mask_variables(err.decode(errors="replace"), environ, MASK))
         return EngineRun(out.decode(errors="replace"), process.returncode, errors)
 
     def _start(

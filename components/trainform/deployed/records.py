@@ -21,7 +21,7 @@ from trainform.plan.record import Record, read_record, record_name
 from trainform.spec.environment import Environment
 
 
-class Deployed(Struct, frozen=True):
+class DeploymentRecord(Struct, frozen=True):
     """One record. record: None if it cannot be read, and then `unreadable` is the error. metadata: of its ConfigMap."""
 
     experiment: str
@@ -48,27 +48,27 @@ def live_record(experiment: str, environment: Environment, seconds: float) -> Re
     return None if found is None else found.record
 
 
-def deployed(api: ClusterApi, experiment: str, namespace: str) -> Deployed | None:
+def deployed(api: ClusterApi, experiment: str, namespace: str) -> DeploymentRecord | None:
     """Read the record of the experiment in the namespace; None if there is none."""
     name = record_name(experiment)
     what = f"read the ConfigMap {name} of the namespace {namespace}"
-    found: Deployed | None = api.find(path_of("ConfigMap", namespace, name), what, _deployed)
+    found: DeploymentRecord | None = api.find(path_of("ConfigMap", namespace, name), what, _deployed)
     return found
 
 
-def all_deployed(api: ClusterApi, namespace: str) -> tuple[Deployed, ...]:
+def all_deployed(api: ClusterApi, namespace: str) -> tuple[DeploymentRecord, ...]:
     """Read every record in the namespace by one list, in the order of the experiments."""
     what, selector = f"list the ConfigMaps of the namespace {namespace}", labelled(None, f"!{defaults.REVISION_LABEL}")
     found = api.find_all(path_of("ConfigMap", namespace), what, _deployed, selector)
     return tuple(sorted(filter(_is_record, found), key=lambda each: each.experiment))
 
 
-def _is_record(found: Deployed) -> bool:
+def _is_record(found: DeploymentRecord) -> bool:
     labels = mapping(found.metadata.get("labels"))
     return bool(found.metadata["name"] == record_name(str(labels.get(defaults.NAME_LABEL, ""))))
 
 
-def _deployed(body: Mapping[str, Any]) -> Deployed:
+def _deployed(body: Mapping[str, Any]) -> DeploymentRecord:
     metadata = body["metadata"]
     labels = mapping(metadata.get("labels"))
     record, unreadable = None, None
@@ -76,7 +76,7 @@ def _deployed(body: Mapping[str, Any]) -> Deployed:
         record = read_record(body)
     except ClusterError as error:
         unreadable = error
-    return Deployed(
+    return DeploymentRecord(
         experiment=metadata["name"].removesuffix(record_name("")),
         environment=str(labels.get(defaults.ENVIRONMENT_LABEL, "")),
         namespace=metadata["namespace"],

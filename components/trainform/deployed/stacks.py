@@ -74,7 +74,7 @@ def _environments(root: Path) -> Load:
 
     def load(name: str) -> Environment:
         if name not in found:
-            found[name] = check_environment(name, root).checked()
+            found[name] = check_environment(name, root).or_raise()
         return found[name]
 
     return load
@@ -118,13 +118,13 @@ def _runtime_files(runs: Stack, root: Path) -> list[str]:
 
 def experiment_of(stack: Stack, root: Path) -> str:
     """Return the name of the experiment. Only a path needs its file to be read, which may be wrong by now."""
-    return load_experiment(stack.given, root).checked().name if is_path(stack.experiment) else stack.experiment
+    return load_experiment(stack.given, root).or_raise().name if is_path(stack.experiment) else stack.experiment
 
 
 def is_pending(stack: ProjectStack, deployed: str, root: Path) -> bool:
     """Return whether the experiment that the stack's file names, as a release or a file, is another one than the one
     that is deployed, of which this is the digest. InputError if it cannot be read."""
-    return digest(resolved(load_experiment(stack.stack.given, root, stack.environment.name).checked())) != deployed
+    return digest(resolved(load_experiment(stack.stack.given, root, stack.environment.name).or_raise())) != deployed
 
 
 def followed(release: str | None) -> str:
@@ -192,7 +192,7 @@ def _place_in(experiment: str, option: str, word: str, root: Path) -> ProjectSta
         names = list(dict.fromkeys([*known_names(ENVIRONMENTS, root), *known_stacks(root)]))
         fix = did_you_mean(word, names) or f"known: {list_names(names)}"
         raise InputError([Problem(option, word, "no stack and no environment of the project has this name", fix)])
-    check_environment(word, root).checked()
+    check_environment(word, root).or_raise()
     loaded, unread = load_project_stacks(known_stacks(root), root)
     found = [each for each in loaded if each.experiment == experiment and Path(each.stack.environment).stem == word]
     if len(found) == 1:

@@ -60,7 +60,7 @@ def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
 def jobs_of(exported: Mapping[str, Any]) -> list[StateJob]:
     """Return the jobs of the stack by the labels of their objects, also where an `up` failed before it recorded one."""
     found = set[StateJob]()
-    for resource, metadata in _made(exported):
+    for resource, metadata in _owned_objects(exported):
         namespace, experiment = metadata.get("namespace"), mapping(metadata.get("labels")).get(defaults.NAME_LABEL)
         # an environment has claims, too, and no record
         if namespace and experiment and not str(resource.get("type")).endswith(":PersistentVolumeClaim"):
@@ -68,7 +68,7 @@ def jobs_of(exported: Mapping[str, Any]) -> list[StateJob]:
     return sorted(found)
 
 
-def _made(exported: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _owned_objects(exported: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Yield each resource with trainform's labels, and its metadata."""
     for resource in _resources(exported):
         metadata = mapping(mapping(resource.get("inputs")).get("metadata"))
@@ -85,7 +85,7 @@ def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
     """Return the namespaces that trainform has created with the stack."""
     return [
         StateNamespace(_provider(resource), str(metadata.get("name", "")), resource.get("retainOnDelete") is True)
-        for resource, metadata in _made(exported)
+        for resource, metadata in _owned_objects(exported)
         if resource.get("type") == NAMESPACE
     ]
 
@@ -94,14 +94,13 @@ def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, 
     """Return kind and name of the objects in the namespace that `pulumi destroy` of the stack deletes."""
     return {
         (str(resource.get("type", "")).rpartition(":")[2], str(metadata.get("name", "")))
-        for resource, metadata in _made(exported)
+        for resource, metadata in _owned_objects(exported)
         if metadata.get("namespace") == namespace and resource.get("retainOnDelete") is not True
     }
 
 
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
-    """Return the record of what is deployed; None if there is none that can be read. After a `pulumi up` that failed it
-    may not be deployed."""
+    """Return the record; None without one that can be read. After a failed `pulumi up` it may not be deployed."""
     for resource in _resources(exported):
         if _is_record(resource, experiment):
             try:
@@ -112,7 +111,7 @@ def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
 
 
 def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Update]) -> bool:
-    """True if the state has changes that the history does not have: a `pulumi up` runs, or was killed.
+    """Return True if the state has changes that the history does not have: a `pulumi up` runs, or was killed.
 
     done: the history, the newest first. A folder and a bucket add an update at its end, by the same clock as the
     state; a service has each. A `refresh` after a kill changes objects again, but not their creation times.
@@ -130,16 +129,15 @@ def unfinished(exported: Mapping[str, Any], experiment: str, done: Sequence[Upda
 
 
 def _is_pending(exported: Mapping[str, Any]) -> bool:
-    """True for an operation that has not ended. The engine keeps one that creates also when a later `pulumi up` has
-    created the resource."""
-    made = {
+    """Return True for an unfinished operation. The engine may keep one whose resource a later `up` has created."""
+    existing = {
         resource.get("urn")
         for resource in _resources(exported)
         if not resource.keys() & {"delete", "pendingReplacement"}
     }
     operations = mappings(mapping(exported.get("deployment")).get("pending_operations"))
     return any(
-        each.get("type") != CREATING or mapping(each.get("resource")).get("urn") not in made for each in operations
+        each.get("type") != CREATING or mapping(each.get("resource")).get("urn") not in existing for each in operations
     )
 
 

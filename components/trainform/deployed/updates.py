@@ -14,12 +14,12 @@ from trainform.manifests.shapes import mapping, mappings
 
 MOST_UPDATES = 100
 ALL = 0
-OF_OBJECTS = ("update", "destroy")
+CHANGES_OBJECTS = ("update", "destroy")
 """Kinds of updates that create and delete objects. A `refresh` does not."""
 REFRESH = "refresh"
 RELEASE = "trainform:release"
 BOOLEANS = {"true": True, "false": False}
-OF_A_PART = frozenset(
+FOR_A_PART = frozenset(
     note
     for option in ("target", "target-replace", "exclude")
     for note in (f"pulumi.flag.{option}", f"pulumi.env.PULUMI_OPTION_{option.replace('-', '_').upper()}")
@@ -47,12 +47,12 @@ class Update(Struct, frozen=True):
 
     @property
     def deployed(self) -> bool:
-        """True for a `pulumi up` of the whole stack that succeeded."""
+        """Return True for a `pulumi up` of the whole stack that succeeded."""
         return (self.kind, self.result, self.in_part) == ("update", "succeeded", False)
 
     @property
     def destroyed(self) -> bool:
-        """True for a `pulumi destroy` of the whole stack that succeeded."""
+        """Return True for a `pulumi destroy` of the whole stack that succeeded."""
         return (self.kind, self.result, self.in_part) == ("destroy", "succeeded", False)
 
 
@@ -61,7 +61,7 @@ def updates(stack: str, root: Path, most: int = MOST_UPDATES) -> list[Update]:
     object, and none if the backend has no such stack."""
     found = _updates(stack, root, most)
     cut = most != ALL and len(found) >= most
-    return _updates(stack, root, ALL) if cut and not any(each.kind in OF_OBJECTS for each in found) else found
+    return _updates(stack, root, ALL) if cut and not any(each.kind in CHANGES_OBJECTS for each in found) else found
 
 
 def _updates(stack: str, root: Path, most: int) -> list[Update]:
@@ -97,7 +97,7 @@ def _update(entry: Mapping[str, Any]) -> Update:
         commit=str(environment.get("git.head", "")),
         dirty=BOOLEANS.get(str(environment.get("git.dirty", ""))),
         release=str(mapping(config.get(RELEASE)).get("value", "")),
-        in_part=not OF_A_PART.isdisjoint(environment),
+        in_part=not FOR_A_PART.isdisjoint(environment),
     )
 
 

@@ -14,8 +14,8 @@ from trainform.job.check_files import check_environment, load_experiment, withou
 from trainform.job.render import RenderedJob, render_job
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Given, Loaded, name_of
-from trainform.spec.release import Released
+from trainform.spec.load import Given, LoadResult, name_of
+from trainform.spec.release import ReleasedExperiment
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import Assignment
 
@@ -38,7 +38,7 @@ class CheckedJob(Struct, frozen=True):
     release: str | None = None
     """The release in which the experiment is; None if it is in its own file, or in none."""
 
-    def checked(self) -> RenderedJob:
+    def or_raise(self) -> RenderedJob:
         """The job; InputError with every problem where there is one."""
         if self.problems or self.job is None:
             raise InputError(self.problems)
@@ -83,11 +83,11 @@ def check_experiment(
         environment_name,
         frozenset(of_both),
         (loaded.source, loaded_environment.source),
-        experiment.release if isinstance(experiment, Released) else None,
+        experiment.release if isinstance(experiment, ReleasedExperiment) else None,
     )
 
 
-def _of_both(job: RenderedJob, loaded: Loaded[Experiment], left_out: Set[str]) -> list[Problem]:
+def _of_both(job: RenderedJob, loaded: LoadResult[Experiment], left_out: Set[str]) -> list[Problem]:
     """The problems of the job with their lines. What the experiment has before its overlay is told once, whether it is
     in force or not."""
     before = structs.replace(loaded, source=structs.replace(loaded.source, layers=()))

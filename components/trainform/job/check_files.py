@@ -15,18 +15,18 @@ from trainform.project import ENVIRONMENTS, known_names
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Given, Loaded, ModelT, load, load_environment, parameter_problems, read_runtime
-from trainform.spec.overlay import in_environment
-from trainform.spec.release import Released
+from trainform.spec.load import Given, LoadResult, ModelT, load, load_environment, parameter_problems, read_runtime
+from trainform.spec.overlay import apply_overlay
+from trainform.spec.release import ReleasedExperiment
 from trainform.spec.source import NOWHERE
 from trainform.spec.trial import Assignment
 
 
-def check_environment(environment: Environment | Given, root: Path | None = None) -> Loaded[Environment]:
+def check_environment(environment: Environment | Given, root: Path | None = None) -> LoadResult[Environment]:
     """The environment, given as a model, a name, a path or a text, with the problems that it has by itself."""
     wrong = parameter_problems(Environment, environment)
     if wrong:
-        return Loaded(None, tuple(wrong), NOWHERE)
+        return LoadResult(None, tuple(wrong), NOWHERE)
     loaded = _of_model(environment) if isinstance(environment, Environment) else load_environment(environment, root)
     if loaded.model is None:
         return loaded
@@ -36,25 +36,25 @@ def check_environment(environment: Environment | Given, root: Path | None = None
 
 def load_experiment(
     experiment: Experiment | Given, root: Path | None = None, environment: str = "", tried: Sequence[Assignment] = ()
-) -> Loaded[Experiment]:
+) -> LoadResult[Experiment]:
     """The experiment as it is in the environment of this name, with the problems that it has by itself; `tried` as for
     `check_experiment`."""
     wrong = parameter_problems(Experiment, experiment)
     if wrong:
-        return Loaded(None, tuple(wrong), NOWHERE)
+        return LoadResult(None, tuple(wrong), NOWHERE)
     loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
     # a release outlives environments, and nobody edits it
-    known = [] if isinstance(experiment, Released) else known_names(ENVIRONMENTS, root)
-    found = in_environment(loaded, environment, known, tried)
+    known = [] if isinstance(experiment, ReleasedExperiment) else known_names(ENVIRONMENTS, root)
+    found = apply_overlay(loaded, environment, known, tried)
     return read_runtime(found, root)
 
 
-def _of_model(model: ModelT) -> Loaded[ModelT]:
+def _of_model(model: ModelT) -> LoadResult[ModelT]:
     """A model that comes from Python: it has no file, and no lines."""
-    return Loaded(model, (), NOWHERE)
+    return LoadResult(model, (), NOWHERE)
 
 
-def without_consequences(found: Iterable[Problem], loaded: Loaded[Any], left_out: Set[str]) -> list[Problem]:
+def without_consequences(found: Iterable[Problem], loaded: LoadResult[Any], left_out: Set[str]) -> list[Problem]:
     """The problems with their lines, without those that only follow from a problem which the file has at the same place
     or above it, or from a name that was left out of the model."""
     places = {problem.path for problem in loaded.problems if problem.source in ("", loaded.source.name)}

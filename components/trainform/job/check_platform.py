@@ -27,7 +27,7 @@ class CheckedPlatform(Struct, frozen=True):
         """The environment's name."""
         return self.name if self.platform is None else self.platform.environment.name
 
-    def checked(self) -> RenderedPlatform:
+    def or_raise(self) -> RenderedPlatform:
         """The environment with its objects; InputError with every problem where there is one."""
         if self.problems or self.platform is None:
             raise InputError(self.problems)

@@ -18,7 +18,7 @@ from trainform.rules.limits.origins import platform_problem
 from trainform.rules.limits.table import judge
 from trainform.rules.limits.waivers import verdict
 from trainform.spec.environment import Environment
-from trainform.spec.queues import EnvironmentQueue
+from trainform.spec.queue_fields import EnvironmentQueue
 
 
 class RenderedPlatform(Struct, frozen=True):

@@ -14,7 +14,7 @@ from trainform.plan.totals import total
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import seconds
-from trainform.spec.queues import OwnQueue, QueueRequest
+from trainform.spec.queue_fields import OwnQueue, QueueRequest
 from trainform.spec.ssh import Ssh
 from trainform.spec.storage import ClaimRequest
 

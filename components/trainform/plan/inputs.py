@@ -18,9 +18,9 @@ from trainform.plan.record import Record
 from trainform.plan.registries import used_registries
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.ssh import Ssh
-from trainform.spec.storage import OF_NEW_CLAIMS, Volume
+from trainform.spec.storage import NEW_CLAIM_FIELDS, Volume
 
 # Fields of an environment that reach no object of a job. Entries that the job does not use are removed elsewhere.
 _WITHOUT_EFFECT: Mapping[str, Any] = {
@@ -207,7 +207,7 @@ def _without_value(experiment: Experiment, overlays: Iterable[Mapping[str, Any]]
     """
     written = [*overlays]
     existing = {
-        name: {field for field in OF_NEW_CLAIMS if getattr(volume, field) == Volume.model_fields[field].default}
+        name: {field for field in NEW_CLAIM_FIELDS if getattr(volume, field) == Volume.model_fields[field].default}
         for name, volume in experiment.storage.items()
         if volume.claim is not None or any(_sets(patch, "storage", name, "claim") for patch in written)
     }

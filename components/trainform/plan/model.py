@@ -12,7 +12,7 @@ from msgspec import Struct
 from trainform.plan.record import Record
 from trainform.plan.sums import Totals
 from trainform.spec.prepare import GitCheckout
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
 from trainform.spec.ssh import RunAs
 from trainform.spec.storage import ClaimRequest

@@ -34,8 +34,7 @@ REGISTRATION_FAILED: type[Exception] | tuple[()] = getattr(stack, "ResourceRegis
 
 
 def provider_version() -> str:
-    """Return the version of the installed SDK and of the provider. Every resource names it, so that the engine uses no
-    other version."""
+    """Return the version of the SDK and the provider. Every resource names it, so the engine uses no other one."""
     return version("pulumi-kubernetes")
 
 
@@ -83,8 +82,7 @@ def show_outcome(outcome: Outcome, component: pulumi.Resource) -> None:
 
 
 def token(api_version: str, kind: str, patch: bool = False) -> str:
-    """Return the Pulumi type of an object: `kubernetes:core/v1:Service`. A patch type changes only its own fields of an
-    existing object."""
+    """Return the Pulumi type of an object: `kubernetes:core/v1:Service`. A patch type changes its own fields only."""
     group_version = api_version if "/" in api_version else f"core/{api_version}"
     return f"kubernetes:{group_version}:{kind}{'Patch' if patch else ''}"
 
@@ -120,8 +118,7 @@ def register(
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
         hooks=hooks_of(manifest, f"{parent.pulumi_resource_type}::{name}"),
-        # dependencies give the order alone: with a property of a claim or a Service the job would be replaced whenever
-        # that object is
+        # the order alone: with a property of a claim or Service, replacing that object would replace the job
         depends_on=list(depends_on),
     )
     return pulumi.CustomResource(type_, name, body, options)

@@ -1,4 +1,4 @@
-"""The components that a job is made of; alone they serve Pulumi programs with a job object of their own.
+"""The components that a job is made of; alone they serve Pulumi programs with their own job object.
 
 Each component checks its input and the live cluster first, as `TrainingJob` does. It makes its objects on the
 environment's cluster unless `opts` brings a Kubernetes provider.
@@ -25,13 +25,13 @@ from trainform.plan.model import Plan, QueuePlan
 from trainform.resources.apply import as_run_error, set_outputs
 from trainform.resources.part import Part
 from trainform.rules.environment import environment_problems
+from trainform.spec.base_model import Model
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse, type_problems
 from trainform.spec.merge_patch import merge_patch
-from trainform.spec.model import Model
 from trainform.spec.names import LabelKey, LabelValue, ServiceLabel
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 
@@ -55,7 +55,7 @@ class TrainingQueue(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = add_own(check_environment(environment).checked(), "queues", {name: request}, QueueRequest)
+            environment = add_own(check_environment(environment).or_raise(), "queues", {name: request}, QueueRequest)
             plan = QueuePlan(name, request, queue_amounts(request, environment))
             manifest = with_own_annotations(queue_manifest(plan, ownership(name, environment=environment.name)))
         set_outputs(self, self._outputs(self._make(name, request.user_set(), [manifest], environment, opts, CRDS)))
@@ -80,7 +80,7 @@ class SharedStorage(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = add_own(check_environment(environment).checked(), "claims", claims, ClaimRequest)
+            environment = add_own(check_environment(environment).or_raise(), "claims", claims, ClaimRequest)
             labels = ownership(name, environment=environment.name)
             manifests = [
                 with_own_annotations(
@@ -123,7 +123,7 @@ class Rendezvous(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = check_environment(environment).checked()
+            environment = check_environment(environment).or_raise()
             problems = type_problems("selector", selector, Mapping, "a mapping", "write `{LABEL: VALUE}`")
             if not problems:
                 problems = parse(_RendezvousInputs, {"name": name, "selector": dict(selector)}).problems
@@ -166,7 +166,7 @@ class RoleGroup(Part):
             problems = type_problems("role", role, str, "text", "write the name of a role as text")
             if problems:
                 raise InputError(problems)
-            job = check_experiment(experiment, environment).checked()
+            job = check_experiment(experiment, environment).or_raise()
             experiment, environment, plan = job.experiment, job.environment, job.plan
             backend = BACKENDS[plan.backend]
             pods = [template for template in backend.templates(plan, job.manifests) if template.role == role]
@@ -187,8 +187,7 @@ class RoleGroup(Part):
 
 
 def _refuse_role(plan: Plan, role: str, templates: int) -> None:
-    """Raise `InputError` for a role that a workload of another kind cannot run. templates: the number of its pod
-    templates in the job."""
+    """Raise `InputError` for a role that another workload cannot run. templates: how many the job has of it."""
     reason, fix = "", "use `TrainingJob`, or `ports: shared`"
     if role not in plan.by_name:
         reason, fix = f"the experiment {plan.experiment} has no role of this name", f"known: {', '.join(plan.by_name)}"

@@ -68,8 +68,7 @@ class Part(pulumi.ComponentResource):
         return self._register_objects(manifests, cluster_provider(self, environment), name, secrets)
 
     def _register(self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions | None) -> None:
-        """Register the component itself. inputs: what the user set, as plain data; the engine stores it and shows
-        changes of it."""
+        """Register the component. inputs: plain data that the user set; the engine stores it and shows changes."""
         super().__init__(f"trainform:index:{type(self).__name__}", name, dict(inputs), opts)
 
     def _register_objects(
@@ -79,8 +78,7 @@ class Part(pulumi.ComponentResource):
         owner: str,
         secrets: Mapping[str, pulumi.Input[Any]] | None = None,
     ) -> dict[str, pulumi.Output[str]]:
-        """Register the objects, and return their names in the cluster by the keys of their manifests. A name is known
-        when its object exists."""
+        """Register the objects, and return their names by key. A name is known when its object exists."""
         self.objects = {
             manifest.key: register(manifest, self, provider, owner, secrets=secrets) for manifest in manifests
         }

@@ -41,7 +41,7 @@ class Platform(pulumi.ComponentResource):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            rendered = check_platform(environment).checked()
+            rendered = check_platform(environment).or_raise()
             environment, manifests = rendered.environment, rendered.manifests
             outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, CRDS, stack), environment)
         super().__init__("trainform:index:Platform", name, environment_inputs(environment), opts)

@@ -1,5 +1,4 @@
-"""The preflight of components. It is left out in unit tests of users' programs (`pulumi.runtime.set_mocks`), which have
-no cluster."""
+"""The preflight of components, which is left out under `pulumi.runtime.set_mocks`: unit tests have no cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ OBJECT = "kubernetes:"
 
 
 def mocked() -> bool:
-    """True if the program runs under `set_mocks`, where there is no cluster and no engine that calls hooks."""
+    """Return True if the program runs under `set_mocks`, where there is no cluster and no engine that calls hooks."""
     return isinstance(get_monitor(), MockMonitor)
 
 

@@ -15,22 +15,21 @@ from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
 
 
 def run() -> None:
-    """Register a job if the config names an experiment and an environment, or the environment's own objects if it names
-    an environment alone."""
+    """Register the job of the config's experiment, or the environment's own objects if it names none."""
     root = project_root()
     config = pulumi.Config(NAMESPACE)
     environment_name, experiment_name = config.require("environment"), config.get("experiment")
     component: TrainingJob | Platform
     if not experiment_name:
         with as_run_error():
-            environment = check_environment(environment_name, root).checked()
+            environment = check_environment(environment_name, root).or_raise()
         component = Platform(environment.name, environment)
     else:
         with as_run_error():
             run, release = run_number(config.get("run")), release_name(config.get("release"))
             stack = Stack(experiment_name, environment_name, run, release)
             checked = check_experiment(stack.given, environment_name, stack.run, root)
-            job = check_gates(checked, pulumi.get_stack(), root).checked()
+            job = check_gates(checked, pulumi.get_stack(), root).or_raise()
         component = TrainingJob.from_rendered(job)
     for key in type(component).__annotations__:
         pulumi.export(key, getattr(component, key))

@@ -20,8 +20,7 @@ from trainform.spec.ssh import Ssh
 
 
 class _Inputs(Ssh):
-    """The input of an `SshIdentity`. Service and folder are written into files of OpenSSH, where a space, a `*` or a
-    line break has a meaning."""
+    """The input of an `SshIdentity`. Its names are validated, since files of OpenSSH contain them."""
 
     service: ServiceLabel
     folder: AbsolutePath
@@ -57,7 +56,7 @@ class SshIdentity(Part):
         opts: options. The objects are made on the environment's cluster, unless they bring a Kubernetes provider.
         """
         with as_run_error():
-            environment = check_environment(environment).checked()
+            environment = check_environment(environment).or_raise()
             given = {"service": service, "rotation": rotation, "port": port, "folder": folder}
             parsed = parse(_Inputs, given)
             if parsed.problems:

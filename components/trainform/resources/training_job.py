@@ -85,7 +85,7 @@ class TrainingJob(pulumi.ComponentResource):
         text. The preflight does not look for them; name their resources in `depends_on` of `opts`.
         """
         with as_run_error():
-            job = check_program_gates(check_experiment(experiment, environment, run)).checked()
+            job = check_program_gates(check_experiment(experiment, environment, run)).or_raise()
             _refuse_unknown_names(expected_secrets)
         self._register(name, job, opts, expected_secrets)
 

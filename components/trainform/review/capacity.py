@@ -72,9 +72,10 @@ class _Estimate:
             queue=next((self._queue(limit) for limit in queues if limit.queue and not limit.unknown), None),
         )
 
-    def _rank(self, lack: Lack) -> tuple[int, bool, bool]:
-        """Sort the worst first, and accelerators before other resources."""
-        return WORST.index(lack.verdict), lack.part, bool(lack.resource) and lack.resource not in self.names
+    def _rank(self, lack: Lack) -> tuple[int, bool, bool, Decimal]:
+        """Sort the worst first, and accelerators before other resources, those of which most is missing first."""
+        other = bool(lack.resource) and lack.resource not in self.names
+        return WORST.index(lack.verdict), lack.part, other, NOTHING if other else -lack.missing
 
     def _lack_of_nodes(self) -> Lack | None:
         if self.nodes is not None:

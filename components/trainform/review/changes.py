@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform.cluster.live_drift import OF_SERVER
+from trainform.cluster.live_drift import SERVER_FIELDS
 from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.manifests.differences import Difference, differences, is_reference, shown
 from trainform.review import steps
@@ -16,7 +16,7 @@ from trainform.review.context import Context, JobReview
 from trainform.review.model import FieldChange, ObjectChange
 from trainform.review.preview import Step
 
-NOISE = OF_SERVER | {"status", "deletionTimestamp"}
+NOISE = SERVER_FIELDS | {"status", "deletionTimestamp"}
 """Fields of objects and of their metadata that the API server writes."""
 TOOLS = ("pulumi.com/", "kubectl.kubernetes.io/", "meta.helm.sh/", "deployment.kubernetes.io/", "argocd.argoproj.io/")
 """Prefixes of annotations that tools write for themselves."""
@@ -58,6 +58,7 @@ def _follows(found: Difference, names: Names) -> bool:
 
 def _object_change(step: Step, names: Names) -> ObjectChange:
     change, kind, was = steps.fate(step), steps.kind(step), steps.kind_before(step)
+    goes = change in ("delete", "replace") and not steps.leaves(step)
     if was != kind and change == "replace":  # on another operator every field is another one
         fields = [FieldChange(path="kind", before=was, after=kind)]
     else:
@@ -67,15 +68,10 @@ def _object_change(step: Step, names: Names) -> ObjectChange:
         operation=step.operation,
         kind=kind,
         name=steps.name(step),
-        destructive=is_destructive(step) and not (change == "delete" and of_revision),
+        destructive=goes and not (change == "delete" and of_revision),
         fields=fields,
         fields_known=change in ("create", "delete") or (change != "unknown" and step.detail is not None),
     )
-
-
-def is_destructive(step: Step) -> bool:
-    """True if something is deleted or replaced. A kept object stays."""
-    return steps.fate(step) in ("delete", "replace") and not steps.leaves(step)
 
 
 def field_change(found: Difference) -> FieldChange:
@@ -97,7 +93,7 @@ def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Differenc
     """Return the fields that differ, without noise and what follows from a job's new names, and changed masked ones."""
     if step.old is None or step.new is None:
         return
-    found = body_differences(step.old.inputs, step.new.inputs)
+    found = differences(_clean(step.old.inputs), _clean(step.new.inputs))
     references = (each for each in found if is_reference(each.before) or is_reference(each.after))
     secret = {each.keys[:-1] for each in references if each.keys[-1:] == ("valueFrom",)}
     for each in found:
@@ -134,12 +130,6 @@ def _at(value: Any, keys: tuple[str | int, ...]) -> tuple[Any, tuple[str | int, 
         else:
             return value, keys[:depth]
     return value, keys
-
-
-def body_differences(before: Mapping[str, Any], after: Mapping[str, Any], names: Names = NO_NAMES) -> list[Difference]:
-    """Return how two objects or pods differ, without noise and without what only follows the new names of a job."""
-    found = differences(_clean(before), _clean(after))
-    return [each for each in found if not _follows(each, names)]
 
 
 def _clean(inputs: Mapping[str, Any]) -> dict[str, Any]:

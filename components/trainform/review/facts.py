@@ -69,14 +69,15 @@ def _data(effects: Sequence[Effect]) -> Fact:
     if lost:
         text = f"{counted(len(lost), 'namespace')} deleted with all claims: {list_names(lost, MOST_NAMED)}"
         return Fact(key="data", number="all claims", text=text)
-    claims: dict[str, dict[str, None]] = {kind: {} for kind in CLAIMS}
-    for effect in effects:
-        if effect.thing == "claim" and effect.kind in claims:
-            claims[effect.kind][effect.object] = None
+    claims, counts = dict[str, list[str]](), set[str]()
+    for kind in CLAIMS:  # a claim counts by the worst that happens to it
+        of_kind = (each.object for each in effects if (each.thing, each.kind) == ("claim", kind))
+        claims[kind] = [name for name in dict.fromkeys(of_kind) if name not in counts]
+        counts.update(claims[kind])
     worst, *others = [kind for kind in CLAIMS if claims[kind]] or [""]
     if not worst:
         return Fact(key="data", number="unchanged")
-    texts = [list_names([*claims[worst]], MOST_NAMED), *(f"{len(claims[kind])} {CLAIMS[kind]}" for kind in others)]
+    texts = [list_names(claims[worst], MOST_NAMED), *(f"{len(claims[kind])} {CLAIMS[kind]}" for kind in others)]
     return Fact(key="data", number=f"{counted(len(claims[worst]), 'claim')} {CLAIMS[worst]}", text="; ".join(texts))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from trainform.console.secrets import masked_path
-from trainform.deployed.releases.evidence import PASSED, Lack, lacks_of, with_refusals
+from trainform.deployed.releases.evidence import PASSED, Lack, add_refusals, lacks_of
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import read_release
 from trainform.errors import InputError, Problem, TrainformError
@@ -87,7 +87,7 @@ def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment
     lacks = () if model is None or not name else lacks_of(name, checked.name, chosen.release, model, root)
     origin = read_origin(checked.name, chosen.release, root) if name else None
-    held = with_refusals(checked, lacks)
+    held = add_refusals(checked, lacks)
     left_out = () if checked.job is not None else without_files(InputError(checked.problems)).left_out
     return StackFiles(held, model, experiment, environment, left_out, lacks=lacks, origin=origin)
 
@@ -113,14 +113,14 @@ def read_origin(experiment: str, release: str | None, root: Path) -> Origin | No
 
 def origin_of(release: Release) -> Origin:
     """Return the evidence in a release that a reviewer needs."""
-    told = release.told
+    shown = release.masked
     return Origin(
         release=release.name,
-        source=told.promoted.source,
-        environment=told.origin.environment,
-        by=told.promoted.by,
-        at=told.promoted.at,
-        passed=[gate for gate, result in told.promoted.gates.items() if result == PASSED[0]],
-        waived=[WaivedGate(gate=each.gate, by=each.by, reason=each.reason) for each in told.promoted.waived],
-        rollback="" if told.rollback is None else told.rollback.reason,
+        source=shown.promoted.source,
+        environment=shown.origin.environment,
+        by=shown.promoted.by,
+        at=shown.promoted.at,
+        passed=[gate for gate, result in shown.promoted.gates.items() if result == PASSED[0]],
+        waived=[WaivedGate(gate=each.gate, by=each.by, reason=each.reason) for each in shown.promoted.waived],
+        rollback="" if shown.rollback is None else shown.rollback.reason,
     )

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN, without_invisible, without_sequences
+from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN, strip_invisible, strip_sequences
 from trainform.console.secrets import DEEPEST, PRIVATE_KEY, has_shape, is_secret, name_of, secret_in, secret_words
 from trainform.manifests.shapes import mapping
 from trainform.review.engine_events import same
@@ -114,7 +114,7 @@ class Masks:
 
     def text(self, text: str) -> str:
         """Return a message without colours and control sequences, and with each line masked that holds a secret."""
-        plain = without_sequences(_COLOUR.sub("", whole_characters(text)))
+        plain = strip_sequences(_COLOUR.sub("", whole_characters(text)))
         if len(plain) > LONGEST_TEXT or PRIVATE_KEY.search(plain) is not None:
             shown = MASK
         else:
@@ -124,7 +124,7 @@ class Masks:
 
     def _is_secret_line(self, line: str) -> bool:
         """Return whether a secret is in the line, or in what a person reads of it."""
-        return any(self._is_known(each) or secret_in(each) is not None for each in {line, without_invisible(line)})
+        return any(self._is_known(each) or secret_in(each) is not None for each in {line, strip_invisible(line)})
 
     def _is_known(self, text: str) -> bool:
         """Return whether the text is a secret elsewhere in the preview, or contains one."""

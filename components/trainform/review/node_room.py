@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from decimal import Decimal
 
+from msgspec import structs
+
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, amounts_of, spelled, summed, without
 from trainform.cluster.facts import LiveNode
 from trainform.review.pod_limits import Jobs, Lack, Names, amount
@@ -49,10 +51,12 @@ def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack |
     if short is not None:
         return _lack(short, names, jobs, never=but)
     before = [(each, each.gang) for need in jobs.earlier for each in need.pods]
-    for part, groups in ((False, gang), (True, every)):
-        short = _too_few(groups, before, now)
+    for groups, rooms in ((gang, now), (every, empty), (every, now)):
+        short = _too_few(groups, before if rooms is now else (), rooms)
+        if short is not None and rooms is empty:  # the gang starts, and the other pods never all do
+            return structs.replace(_lack(short, names, jobs, never=but), verdict="later", part=True)
         if short is not None:
-            return _lack(short, names, jobs, part=part)
+            return _lack(short, names, jobs, part=groups is every)
     return None
 
 

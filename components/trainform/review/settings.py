@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from trainform.deployed.releases.gates import asked_gates, needs_release
+from trainform.deployed.releases.gates import needs_release, required_gates
 from trainform.errors import Problem
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.differences import Difference, differences, shown
@@ -128,6 +128,8 @@ class Settings(Struct, frozen=True, dict=True):
         was, will = (
             each.model_dump(mode="json", by_alias=True, exclude={"cluster"}) for each in (self.before, self.after)
         )
+        for side in (was, will):  # a section that is added is compared field by field, as one that changes
+            side["rdma"] = side["rdma"] or {}
         return tuple(differences(was, will))
 
     @functools.cached_property
@@ -247,7 +249,7 @@ def _allows_more(was: Room, will: Room) -> bool:
 def _impacts(settings: Settings) -> Iterator[Impact]:
     context, before = settings.context, settings.before
     gates = {setting.gate for setting in settings.changed if setting.tighter} - {""}
-    if gates and ("required" in gates or not asked_gates(before.promotion)):
+    if gates and ("required" in gates or not required_gates(before.promotion)):
         gates.add("")  # no gate at all: there is no release, or it is that of another stack
     live = None if context.live is None else context.live.deployed
     for user in () if context.users is None else context.users:

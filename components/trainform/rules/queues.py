@@ -11,7 +11,7 @@ from trainform.rules.references import amount_problems, unknown
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import RESOURCE, matches
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 
 AMOUNTS = ("capability", "deserved", "guarantee")
 

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from trainform import defaults
+from trainform.spec.base_model import Model, NonEmpty, Text
 from trainform.spec.limits import Limits
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, NonEmpty, Text
 from trainform.spec.names import (
     CAPABILITY,
     CURRENCY,
@@ -24,7 +24,7 @@ from trainform.spec.names import (
     Uid,
 )
 from trainform.spec.quantities import Bytes, Duration, Quantity
-from trainform.spec.queues import EnvironmentQueue
+from trainform.spec.queue_fields import EnvironmentQueue
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Toleration
 from trainform.spec.storage import ClaimRequest
@@ -100,7 +100,7 @@ class Namespace(Model, on_change=OnChange.NAMESPACE_REPLACED):
     create: bool = Field(
         default=False,
         json_schema_extra=OnChange.MADE_OR_REMOVED,
-        description="Whether the environment's own stack makes it. `pulumi destroy` leaves it in the cluster. false: "
+        description="Whether the environment's own stack creates it. `pulumi destroy` leaves it in the cluster. false: "
         "it exists already.",
     )
 
@@ -112,7 +112,7 @@ class Price(Model, on_change=OnChange.NO_OBJECT):
         ge=0, description="Price in `currency` of one accelerator-hour, or of one GiB-month (730 hours)."
     )
     currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(description="ISO 4217 code (USD).")
-    as_of: datetime.date = Field(description="Day on which the price held (2026-01-01); shown beside every estimate.")
+    as_of: datetime.date = Field(description="Day on which the price held (2026-01-01); shown with every estimate.")
 
 
 class Accelerator(Model, on_change=OnChange.NO_OBJECT):
@@ -212,8 +212,8 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
     queues: dict[QueueName, EnvironmentQueue] = Field(
         default={},
         json_schema_extra=OnChange.BY_PART,
-        description="Queues that experiments may name, by name; the environment's stack makes them. Volcano makes "
-        "`default` itself.",
+        description="Queues that experiments may name, by name; the environment's stack creates them. Volcano "
+        "creates `default` itself.",
     )
     priority_classes: dict[Subdomain, PriorityClass] = Field(
         default={},

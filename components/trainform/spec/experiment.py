@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
+from trainform.spec.base_model import MAPPING, TEXT, Model, NonEmpty, Overlay, Patch, Text, value_shape
 from trainform.spec.launchers import Launcher
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Model, NonEmpty, Overlay, Patch, Text, by_shape
 from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
 from trainform.spec.network import Network
 from trainform.spec.prepare import Step
 from trainform.spec.quantities import Bytes, Duration
-from trainform.spec.queues import OwnQueue
+from trainform.spec.queue_fields import OwnQueue
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, Policy, Restart, Role, Toleration
 from trainform.spec.ssh import RunAs, Ssh
@@ -42,7 +42,7 @@ class Runtime(Model, on_change=OnChange.NEW_REVISION):
         """Return the object in the file, None if no file was read."""
         return self._content
 
-    def with_content(self, content: dict[str, Any]) -> Self:
+    def attach_content(self, content: dict[str, Any]) -> Self:
         """Return a copy with the content of its file."""
         read = self.model_copy()
         read._content = content
@@ -77,14 +77,14 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     runtime: Runtime | None = Field(
         default=None,
         description="An existing runtime to run on, with a backend that has runtimes (docs/reference/backends.md). "
-        "Empty: one is made for each revision.",
+        "Empty: trainform creates one for each revision.",
     )
     image: Image = Field(description="Container image; pin it by digest for repeatable runs.")
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
         default="IfNotPresent", description="When nodes pull the image."
     )
     image_pull_secrets: list[Subdomain] = Field(
-        default=[], description="Secrets of the namespace for the registry, beside those of the environment."
+        default=[], description="Secrets of the namespace for the registry, in addition to those of the environment."
     )
     launcher: Launcher = Field(
         examples=[{"torchrun": {"script": "/app/train.py"}}], description="What starts the processes on ranked pods."
@@ -114,8 +114,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="Size limit of a memory volume at /dev/shm, in bytes (20G); it counts as memory of the pod. "
         "Empty: the runtime's 64 MB, too small for PyTorch data loaders with workers.",
     )
-    queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], by_shape] = Field(
-        default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a queue of its own."
+    queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], value_shape] = Field(
+        default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of its own queue."
     )
     priority_class: Subdomain | None = Field(
         default=None, description="PriorityClass of the job and its pods. Empty: the cluster's default."
@@ -125,15 +125,15 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="What follows a failure of a pod: never (it ends the job), on-failure (a failed container is "
         "started again on its node; at `max_retry` of the role the job ends), `3 times` (the same, at "
         "most three times over the role), all-when-evicted (a ranked pod that fails or is evicted, by a "
-        "drain or preemption, starts the whole job anew, until that would be the `max_retry`th time). Empty: "
+        "drain or preemption, starts the whole job again, until that would be the `max_retry`th time). Empty: "
         "never, on-failure for an elastic job.",
     )
     max_retry: int = Field(
         default=defaults.MAX_RETRY,
         ge=1,
         le=2**31 - 1,
-        description="At which restart the job fails instead, so that 3 allows two: of the job as a whole, or of a pod "
-        "of it that was evicted (docs/reference/backends.md).",
+        description="Fail at the Nth restart (3 allows two restarts): of the whole job, or of an evicted pod "
+        "(docs/reference/backends.md).",
     )
     policies: list[Policy] | None = Field(
         default=None,
@@ -147,7 +147,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
         description="Delete the finished job after this time (12h), which is not drift. Empty: never. After `pulumi "
-        "refresh` has noticed that the job is gone, the next `up` makes it again, and it trains again.",
+        "refresh` has noticed that the job is gone, the next `up` creates it again, and it trains again.",
     )
     service_account: Subdomain | None = Field(
         default=None, description="ServiceAccount of the pods. Empty: the namespace's default."
@@ -200,9 +200,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     @classmethod
     def _ssh_of_the_runtime(cls, ssh: Ssh | None, info: ValidationInfo) -> Ssh | None:
         if ssh is not None and info.data.get("runtime") is not None:
-            raise refusal(
-                "`ssh` stands beside `runtime`, whose pods have an SSH of their own or none", "remove one of the two"
-            )
+            reason = "`ssh` and `runtime` exclude each other: a runtime has its own SSH or none"
+            raise refusal(reason, "remove one of the two")
         return ssh
 
     @property
@@ -210,7 +209,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         """Return the experiment before its overlay was applied; None if it has no overlays."""
         return self._base
 
-    def with_base(self, base: Self | None) -> Self:
+    def attach_base(self, base: Self | None) -> Self:
         """Return a copy that records `base`, the experiment before its overlay was applied."""
         copy = self.model_copy()
         copy._base = base

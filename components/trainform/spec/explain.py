@@ -15,8 +15,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from trainform.errors import MASK, Problem, is_secret_item
+from trainform.spec.base_model import LINE_AS_WORD, models_of
 from trainform.spec.libyaml import Loader
-from trainform.spec.model import LINE_AS_WORD, models_of
 from trainform.spec.names import MEANING, PORT_RANGE, RESTART, did_you_mean
 from trainform.spec.nodes import holds_unreadable
 from trainform.spec.places import fields_named, known_keys
@@ -93,14 +93,14 @@ class _Mistake(Struct, frozen=True):
     shown: str | None
 
     @property
-    def of_key(self) -> bool:
+    def is_key_error(self) -> bool:
         """Return True if the key is wrong, and not its value."""
         return "[key]" in self.error["loc"]
 
     def problem(self, reason: str, fix: str) -> Problem:
         """Return the problem; `reason` is a predicate, whose subject is the key or its value."""
-        value = self.path[-1] if self.of_key else self.value
-        return Problem(join_path(self.path), value, f"the {'key' if self.of_key else 'value'} {reason}", fix)
+        value = self.path[-1] if self.is_key_error else self.value
+        return Problem(join_path(self.path), value, f"the {'key' if self.is_key_error else 'value'} {reason}", fix)
 
 
 def _explain(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written: Mapping[str, str]) -> Problem:
@@ -109,7 +109,7 @@ def _explain(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written
     value = error["input"] if "[key]" in error["loc"] else written.get(where, error["input"])
     value = MASK if _is_secret_word(data, path) else value
     mistake = _Mistake(kind, path, error, value, Problem(where, value, "", "").shown_value)
-    return _EXPLANATIONS.get(error["type"], _by_table)(mistake)
+    return _EXPLANATIONS.get(error["type"], _explain_by_table)(mistake)
 
 
 def _is_secret_word(data: Any, path: Path) -> bool:
@@ -173,10 +173,10 @@ def _no_text(mistake: _Mistake) -> Problem:
         return mistake.problem("must be text", f"write one text in its place{like}")
     if mistake.path[-1:] and mistake.path[-1] in NO_NUMBERS and mistake.value is not None:
         return mistake.problem(*MEANING[NO_NUMBERS[str(mistake.path[-1])]])
-    return mistake.problem("is missing", "fill it in") if mistake.value is None else _by_table(mistake)
+    return mistake.problem("is missing", "fill it in") if mistake.value is None else _explain_by_table(mistake)
 
 
-def _by_table(mistake: _Mistake) -> Problem:
+def _explain_by_table(mistake: _Mistake) -> Problem:
     error = mistake.error
     example = _example(mistake.kind, mistake.path, mistake.value)
     context = {
@@ -220,10 +220,10 @@ def _listed(value: Any, shown: str | None, *, of_command: bool) -> str:
 
 def as_list(words: Iterable[str]) -> str:
     """Return the words as a list of texts in YAML, in quotes where they would be read as something else."""
-    return f"[{', '.join(map(_as_text, words))}]"
+    return f"[{', '.join(map(_quote_if_needed, words))}]"
 
 
-def _as_text(word: str) -> str:
+def _quote_if_needed(word: str) -> str:
     plain = _PLAIN.fullmatch(word) is not None and yaml.load(word, Loader) == word  # noqa: S506 - a safe one
     return word if plain else json.dumps(word, ensure_ascii=False)
 
@@ -234,7 +234,7 @@ def spelled(example: Any) -> str:
         return f"{{{', '.join(f'{key}: {spelled(value)}' for key, value in example.items())}}}"
     if isinstance(example, list):
         return f"[{', '.join(map(spelled, example))}]"
-    return _as_text(example) if isinstance(example, str) else json.dumps(example)
+    return _quote_if_needed(example) if isinstance(example, str) else json.dumps(example)
 
 
 def _example(kind: type[BaseModel], path: Path, value: Any) -> Any:

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from trainform import defaults
+from trainform.spec.base_model import Command, Model, NonEmpty, OneOf, Text
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Command, Model, NonEmpty, OneOf, Text
 from trainform.spec.names import Label
 from trainform.spec.refusal import refusal
 
@@ -69,8 +69,8 @@ class Accelerate(ScriptLauncher, on_change=OnChange.NEW_REVISION):
 
     rdzv_backend: Literal["static", "c10d"] = Field(
         default="static",
-        description="Rendezvous of the processes. static: machine ranks are those of the plan; c10d: it numbers "
-        "them anew.",
+        description="Rendezvous of the processes. static: machine ranks are those of the plan; c10d: it "
+        "assigns other ranks.",
     )
 
 

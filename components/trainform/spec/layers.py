@@ -14,7 +14,7 @@ from trainform.spec.source import join_path, upwards
 Keys = tuple[str | int, ...]
 
 
-class Overlaid(Struct, frozen=True):
+class LayerValue(Struct, frozen=True):
     """A value that a layer sets or removes."""
 
     path: str  # in the experiment
@@ -38,19 +38,18 @@ class Layer(Struct, frozen=True, dict=True):
         return result
 
     @functools.cached_property
-    def values(self) -> tuple[Overlaid, ...]:
+    def values(self) -> tuple[LayerValue, ...]:
         """Return every value that the patch sets or removes, in the order of the patch."""
         leaves = _leaves(self.base, self.patch, (), ())
         return tuple(
-            Overlaid(join_path(keys), f"{self.place}{join_path(place)}", _at(self.base, keys), value)
+            LayerValue(join_path(keys), f"{self.place}{join_path(place)}", _at(self.base, keys), value)
             for keys, place, value in leaves
         )
 
     def origin(self, path: str) -> str | None:
         """Return the place in the file of the value at a path of the merged data; None if another layer sets it.
 
-        The patch sets all of a value that it replaces. A missing key of a mapping that it changes in part counts as
-        its own too, so that the problem is reported at the patch.
+        A missing key of a mapping that the patch changes in part counts as its own.
         """
         for known in (self._set, self._there):
             found = next((part for part in upwards(path) if part in known), None)

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from trainform import defaults
+from trainform.spec.base_model import Model, NonEmpty
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, NonEmpty
 from trainform.spec.names import (
     ABSOLUTE_PATH,
     CURRENCY,
@@ -119,7 +119,7 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
         default=[], description="Folders of the node that pods may mount, with all below them. Empty: none."
     )
     volume_types: list[VolumeType] = Field(
-        default=USUAL_VOLUMES, description="Types of volumes that pods may have, besides `hostPath`."
+        default=USUAL_VOLUMES, description="Types of volumes that pods may have, other than `hostPath`."
     )
     runtime_classes: list[Subdomain] = Field(default=[], description="Runtime classes that pods may name. Empty: none.")
     metadata_keys: list[LabelKey] = Field(
@@ -136,7 +136,7 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
     resources: list[ExtendedResource] = Field(
         default=[],
         examples=[["smarter-devices/fuse"]],
-        description="Extended resources that pods may ask for, besides `accelerators` and `rdma`. Empty: none.",
+        description="Extended resources that pods may ask for, in addition to `accelerators` and `rdma`. Empty: none.",
     )
     shared_memory_share: float | None = Field(
         default=None,
@@ -158,7 +158,7 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
     queues: list[QueueName] | None = Field(
         default=None, description="Queues that experiments may name. Empty: all of the environment."
     )
-    own_queues: bool = Field(default=True, description="Whether an experiment may bring a queue of its own.")
+    own_queues: bool = Field(default=True, description="Whether an experiment may have its own queue.")
     max_queue_weight: int | None = Field(
         default=None, ge=1, le=65535, description="Largest `weight` of an experiment's own queue. Empty: no limit."
     )
@@ -170,7 +170,7 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
     service_accounts: list[Subdomain] = Field(
         default=[],
         examples=[["train"]],
-        description="Service accounts that pods may have, besides `default`. Empty: none.",
+        description="Service accounts that pods may have, in addition to `default`. Empty: none.",
     )
     resource_claims: list[Subdomain] = Field(
         default=[],
@@ -180,7 +180,8 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
     job_managers: list[NonEmpty] = Field(
         default=[],
         examples=[["kueue.x-k8s.io/multikueue"]],
-        description="Controllers that a patch may name in `managedBy` of a job, besides its operator. Empty: none.",
+        description="Controllers that a patch may name in `managedBy` of a job, in addition to its operator. "
+        "Empty: none.",
     )
     cache_backends: bool = Field(
         default=False, description="Whether a patch may give a job a `cacheBackend`, whose pods no other limit counts."
@@ -188,8 +189,8 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
     tolerations: list[LabelKey] | None = Field(
         default=None,
         examples=[["spot"]],
-        description="Keys of taints that pods may tolerate, besides those of the environment. Empty: any, but never "
-        "every taint at once.",
+        description="Keys of taints that pods may tolerate, in addition to those of the environment. Empty: any, but "
+        "never every taint at once.",
     )
     service_types: list[Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]] = Field(
         default=["ClusterIP"], description="Types of Services. External addresses of a Service need LoadBalancer."

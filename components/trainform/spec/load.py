@@ -26,7 +26,7 @@ from trainform.spec.explain import NOTHING, explain, locate
 from trainform.spec.names import did_you_mean
 from trainform.spec.numbers import misread
 from trainform.spec.read import Content, parse_mapping, read_content, read_mapping
-from trainform.spec.release import Released, released_experiment
+from trainform.spec.release import ReleasedExperiment, released_experiment
 from trainform.spec.source import Source
 
 # For each kind of file: its word in messages, its folder in `stacks/`, and the command that writes one.
@@ -51,11 +51,11 @@ class Text(Struct, frozen=True):
     text: str
 
 
-Given = str | Text | Released
+Given = str | Text | ReleasedExperiment
 """A name, a path, the text itself, or a release of an experiment."""
 
 
-class Loaded(Struct, Generic[ModelT], frozen=True):
+class LoadResult(Struct, Generic[ModelT], frozen=True):
     """The result of reading a file."""
 
     model: ModelT | None
@@ -67,7 +67,7 @@ class Loaded(Struct, Generic[ModelT], frozen=True):
     data: Mapping[str, Any] | None = None
     """The data of the file, with its mistakes; None if a model was given instead of a file."""
 
-    def checked(self) -> ModelT:
+    def or_raise(self) -> ModelT:
         """Return the model. Raises `InputError` if there is any problem."""
         if self.problems or self.model is None:
             raise InputError(self.problems)
@@ -101,7 +101,7 @@ def written_path(kind: type[BaseModel], name_or_path: str) -> str:
     return name_or_path if is_path(name_or_path) else f"stacks/{FOLDERS[kind][1]}/{name_or_path}.yaml"
 
 
-def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[ModelT]:
+def load(kind: type[ModelT], given: Given, root: Path | None = None) -> LoadResult[ModelT]:
     """Return the file as read, with the problems of its content."""
     path, name = find_file(kind, given, root) if isinstance(given, str) else (Path(), given.name)
     try:
@@ -110,16 +110,16 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> Loaded[M
         missing = isinstance(given, str) and not os.path.lexists(path)
         near = did_you_mean(path.stem, known_names(FOLDERS[kind][1], root)) if missing else ""
         problems = [dataclasses.replace(error.problems[0], fix=near)] if near else error.problems
-        return Loaded(None, tuple(problems), Source(name, {}))
+        return LoadResult(None, tuple(problems), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
     copied = _copied(kind, path, content.data.get("name"), root) if isinstance(given, str) else []
     wrong_name = any(problem.path == "name" for problem in parsed.problems)
     found = [content.source.locate(problem) for problem in [*parsed.problems, *([] if wrong_name else copied)]]
-    return Loaded(parsed.model, (*content.problems, *found), content.source, parsed.left_out, content.data)
+    return LoadResult(parsed.model, (*content.problems, *found), content.source, parsed.left_out, content.data)
 
 
 def _content(given: Given, path: Path, name: str, root: Path | None) -> Content:
-    if isinstance(given, Released):
+    if isinstance(given, ReleasedExperiment):
         return released_experiment(given, project_root() if root is None else root, by_path=is_path(given.experiment))
     return parse_mapping(given.text, name) if isinstance(given, Text) else read_content(path, name)
 
@@ -139,32 +139,32 @@ def _copied(kind: type[BaseModel], path: Path, name: object, root: Path | None) 
     return [Problem("name", name, reason, f"write `name: {path.stem}`, or rename the file to {name}.yaml")]
 
 
-def read_runtime(loaded: Loaded[Experiment], root: Path | None = None) -> Loaded[Experiment]:
+def read_runtime(loaded: LoadResult[Experiment], root: Path | None = None) -> LoadResult[Experiment]:
     """Return the experiment with the content of `runtime.file`, or with the problems of that file."""
     if loaded.model is None:
         return loaded
     try:
-        return structs.replace(loaded, model=with_runtime_file(loaded.model, root))
+        return structs.replace(loaded, model=read_runtime_content(loaded.model, root))
     except InputError as error:
         return structs.replace(loaded, problems=(*loaded.problems, *error.problems))
 
 
-def with_runtime_file(experiment: Experiment, root: Path | None = None) -> Experiment:
+def read_runtime_content(experiment: Experiment, root: Path | None = None) -> Experiment:
     """Return the experiment with the content of `runtime.file`. Raises InputError if that is not a mapping."""
     runtime = experiment.runtime
     if runtime is None or runtime.file is None or runtime.content is not None:
         return experiment
     path = (project_root() if root is None else root) / runtime.file
     content, _ = read_mapping(path, runtime.file)
-    return experiment.model_copy(update={"runtime": runtime.with_content(content)})
+    return experiment.model_copy(update={"runtime": runtime.attach_content(content)})
 
 
-def load_environment(given: Given, root: Path | None = None) -> Loaded[Environment]:
+def load_environment(given: Given, root: Path | None = None) -> LoadResult[Environment]:
     """Return the environment as read; see `load`."""
     return load(Environment, given, root)
 
 
-class Parsed(Struct, Generic[ModelT], frozen=True):
+class ParseResult(Struct, Generic[ModelT], frozen=True):
     """Data as a model, with every problem of the data."""
 
     model: ModelT | None
@@ -172,11 +172,10 @@ class Parsed(Struct, Generic[ModelT], frozen=True):
     left_out: frozenset[str] = frozenset()
 
 
-def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> Parsed[ModelT]:
+def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> ParseResult[ModelT]:
     """Return the model and all problems of the data. `written`: see `Source`.
 
-    Wrong parts are removed, required fields are filled, and the rest is read again, so that one wrong value does not
-    hide another one.
+    Wrong parts are removed and required fields filled, so that one wrong value does not hide another one.
     """
     own = {key: value for key, value in data.items() if key != OVERLAYS}
     problems = [*misread(own, written)] if written else []
@@ -185,7 +184,7 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
     rest = data
     for _ in range(MOST_ROUNDS):
         try:
-            return Parsed(kind.model_validate(rest), problems, frozenset(left_out))
+            return ParseResult(kind.model_validate(rest), problems, frozenset(left_out))
         except ValidationError as error:
             if rest is data:
                 wrong = explain(kind, data, error, written)
@@ -199,8 +198,8 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
                 if removed is None and path and path[0] in fillers:
                     rest[str(path[0])] = fillers[str(path[0])]
                 elif removed is None:
-                    return Parsed(None, problems)
-    return Parsed(None, problems)
+                    return ParseResult(None, problems)
+    return ParseResult(None, problems)
 
 
 def _leave_out(data: Any, path: tuple[str | int, ...]) -> tuple[Any, ...] | None:
@@ -230,7 +229,7 @@ def _names(removed: tuple[Any, ...] | None) -> set[str]:
 
 def name_of(given: object, kind: str) -> str:
     """Return the name of an experiment or environment argument; for a value of another type, `kind`."""
-    if isinstance(given, Experiment | Environment | Text | Released):
+    if isinstance(given, Experiment | Environment | Text | ReleasedExperiment):
         return given.name
     return given if isinstance(given, str) else kind
 
@@ -242,7 +241,7 @@ def parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
     return type_problems(
         name.lower(),
         given,
-        (kind, str, Text, Released),
+        (kind, str, Text, ReleasedExperiment),
         needed,
         f"write `{name}.model_validate({{…}})`, or the name as text",
     )

@@ -10,9 +10,8 @@ from typing import Any
 def merge_patch(target: Any, patch: Any) -> Any:
     """Return the target with the patch applied, as a new value. null removes a key, and a list replaces a list.
 
-    If every item of a target list has a `name`, a mapping patches the items by name: null removes an item, and a new
-    name appends one. An empty list gets such items too. (RFC 7386 would replace the list by the mapping, which no field
-    of Kubernetes accepts.)
+    A mapping patches the items of a list by their `name`: null removes one, and a new name appends one. (RFC 7386 would
+    replace the list by the mapping, which no field of Kubernetes accepts.)
     """
     if not isinstance(patch, dict):
         return patch

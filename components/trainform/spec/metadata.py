@@ -14,9 +14,8 @@ from pydantic_core import PydanticUndefined
 class OnChange(enum.Enum):
     """The effect of a change of a field, as a sentence for the docs.
 
-    A field has it as `json_schema_extra`, its own or that of its model, so that pydantic calls it for the JSON Schema.
-    `trainform.job.revision` computes the effect for one job; tests compare the two. The record in an annotation of the
-    job object follows every change of an experiment and does not count here.
+    A field has it as `json_schema_extra`, so that pydantic calls it for the JSON Schema. Tests compare it with
+    `trainform.job.revision`, without the record in the job object, which follows every change.
     """
 
     NEW_REVISION = "A change makes a new revision."

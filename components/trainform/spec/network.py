@@ -5,8 +5,8 @@ from typing import Literal
 from pydantic import Field
 
 from trainform import defaults
+from trainform.spec.base_model import Model, OneOf
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, OneOf
 from trainform.spec.names import Subdomain
 from trainform.spec.quantities import Duration
 
@@ -53,17 +53,17 @@ class Network(Model, on_change=OnChange.NEW_REVISION):
     addresses: Literal["pod", "service"] = Field(
         default="pod",
         description="How peers name each other. pod: `<pod>.<service>`, by one headless Service; service: every "
-        "ranked replica gets a Service of its own with constant ports, for small static jobs.",
+        "ranked replica gets its own Service with constant ports, for small static jobs.",
     )
     ports: Literal["shared", "per-replica"] = Field(
         default="shared",
-        description="On the host network. shared: all replicas of a role listen on the same port, each on a node of "
-        "its own; per-replica: each ranked replica has ports of its own, so that several share a node "
+        description="On the host network. shared: all replicas of a role listen on the same port, each on its own "
+        "node; per-replica: each ranked replica has its own ports, so that several share a node "
         "(static jobs). What ends the job is the same.",
     )
     wait: Duration = Field(
         default=defaults.WAIT,
         description="How long a pod waits for its peers' names, and a launcher for their sshd, before it fails and "
-        "says who is missing: nodes may have to pull the image first.",
+        "names the missing ones: nodes may have to pull the image first.",
     )
     topology: Topology | None = Field(default=None, description="Network topology of the gang. Empty: anywhere.")

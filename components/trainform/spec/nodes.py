@@ -1,7 +1,6 @@
-"""The tree of a YAML document: the line of each key, and values that are not plain data.
+"""The tree of a YAML document: the line of each key, and values that are not plain data (JSON and dates).
 
-Plain data is the data of JSON, and dates. PyYAML's constructors of scalars raise any kind of error (`!!bool abc` a
-KeyError, 2026-02-30 a ValueError), so this module calls each of them, at its path and line.
+PyYAML's constructors of scalars raise any kind of error, so this module calls each of them, at its path and line.
 """
 
 from __future__ import annotations
@@ -55,10 +54,7 @@ NodeLoader.add_constructor(UNREADABLE, lambda loader, node: Unreadable())
 
 
 class Walk:
-    """A walk over the nodes of a document. It collects the line of each key and item, and all problems.
-
-    It removes wrong nodes, so that data can be made of the rest.
-    """
+    """A walk over the nodes of a document, which collects lines and problems and removes wrong nodes."""
 
     def __init__(self, name: str) -> None:
         self.lines: dict[str, int] = {}

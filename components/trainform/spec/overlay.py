@@ -13,7 +13,7 @@ from trainform.defaults import MOST_OVERLAYS
 from trainform.errors import Problem, list_names
 from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.layers import Layer
-from trainform.spec.load import Loaded, Parsed, parse
+from trainform.spec.load import LoadResult, ParseResult, parse
 from trainform.spec.names import did_you_mean
 from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import OPTION, Assignment, merge_assignments, unknown_places
@@ -33,9 +33,9 @@ TOO_MANY = "has more than"  # the reason if a merged list or mapping has too man
 NOTHING: Mapping[str, Any] = {}
 
 
-def in_environment(
-    loaded: Loaded[Experiment], name: str, known: Collection[str] = (), tried: Sequence[Assignment] = ()
-) -> Loaded[Experiment]:
+def apply_overlay(
+    loaded: LoadResult[Experiment], name: str, known: Collection[str] = (), tried: Sequence[Assignment] = ()
+) -> LoadResult[Experiment]:
     """Return the experiment in the environment `name`, with every problem of its overlays.
 
     known: the names of the project's environments, empty if unknown. tried: values of `--set`, which are applied last.
@@ -64,19 +64,19 @@ def in_environment(
         problems += unknown_places(tried, below)
         chosen = (*chosen, reader.layer(OPTION, merge_assignments(tried), chosen, in_file=False))
     parsed, found, source = reader.read(chosen)
-    model = parsed.model if parsed.model is None or not overlays else parsed.model.with_base(loaded.model)
-    return Loaded(model, (*problems, *found), source, parsed.left_out, loaded.data)
+    model = parsed.model if parsed.model is None or not overlays else parsed.model.attach_base(loaded.model)
+    return LoadResult(model, (*problems, *found), source, parsed.left_out, loaded.data)
 
 
 def merged(experiment: Experiment, name: str) -> Experiment:
     """Return the experiment in the environment. Raises `InputError` with every problem of its overlays."""
-    return in_environment(Loaded(experiment, (), NOWHERE), name).checked()
+    return apply_overlay(LoadResult(experiment, (), NOWHERE), name).or_raise()
 
 
 class _Overlays(Struct, frozen=True):
     """The overlays of an experiment."""
 
-    loaded: Loaded[Experiment]
+    loaded: LoadResult[Experiment]
     base: dict[str, Any]  # data of the experiment, without the overlays
 
     def layer(
@@ -85,7 +85,7 @@ class _Overlays(Struct, frozen=True):
         kept = {key: value for key, value in patch.items() if key not in KEPT}
         return Layer(place, kept, below[-1].merged if below else self.base, in_file)
 
-    def read(self, layers: tuple[Layer, ...]) -> tuple[Parsed[Experiment], list[Problem], Source]:
+    def read(self, layers: tuple[Layer, ...]) -> tuple[ParseResult[Experiment], list[Problem], Source]:
         """Return the model with the layers applied, and the problems that the layers cause."""
         source = structs.replace(self.loaded.source, layers=layers)
         data = layers[-1].merged if layers else self.base
@@ -117,7 +117,7 @@ def _explain_layer(problem: Problem, located: Problem, layers: tuple[Layer, ...]
     return dataclasses.replace(located, reason=f"with {layers[-1].place.rstrip('. ')}, {located.reason}")
 
 
-def _data(loaded: Loaded[Experiment]) -> Mapping[str, Any]:
+def _data(loaded: LoadResult[Experiment]) -> Mapping[str, Any]:
     """Return the data of the experiment's file, or of the model under the names of the file."""
     if loaded.data is not None:
         return loaded.data

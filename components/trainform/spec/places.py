@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from trainform.spec.model import models_of
+from trainform.spec.base_model import models_of
 
 Path = tuple[str | int, ...]
 NAME = "NAME"  # in places: a name that the user chooses

@@ -30,7 +30,7 @@ NOT_WRITTEN = "the release (not written)"
 
 
 @dataclasses.dataclass(frozen=True)
-class Released:
+class ReleasedExperiment:
     """A release of an experiment, read instead of the experiment's file."""
 
     experiment: str  # its name, or the path of its file, as the stack has it
@@ -80,11 +80,10 @@ def _digest_of_file(content: Content) -> str:
         return "none"
 
 
-def released_experiment(given: Released, root: Path, *, by_path: bool) -> Content:
-    """Return the experiment of the release, with its lines in the file.
+def released_experiment(given: ReleasedExperiment, root: Path, *, by_path: bool) -> Content:
+    """Return the experiment of the release, with its lines in the file. Raises InputError like `read_release_file`.
 
-    Raises InputError like `read_release_file`, and if the release is of another experiment. by_path: True if the stack
-    has the path of the experiment's file instead of its name.
+    by_path: True if the stack has the path of the experiment's file instead of its name.
     """
     if given.data is not None:
         return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})
@@ -104,7 +103,7 @@ def _name_at(path: str, root: Path) -> str:
         name = None
     if isinstance(name, str):
         return name
-    reason = "no experiment at this path says its name, so that nobody knows whether the release is one of it"
+    reason = "no experiment at this path states its name, so it is unknown whether the release belongs to it"
     fix = "write the experiment's name in place of the path: `trainform:experiment: NAME`"
     raise InputError([Problem("trainform:experiment", path, reason, fix)])
 

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, Tag, model_validator
 
 from trainform import defaults
+from trainform.spec.base_model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, value_shape
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, by_shape
 from trainform.spec.names import (
     RESTART,
     EntryKey,
@@ -47,7 +47,7 @@ class EnvSource(OneOf, on_change=OnChange.NEW_REVISION):
     )
 
 
-Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], by_shape]]
+Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], value_shape]]
 
 
 class Toleration(Model, on_change=OnChange.NEW_REVISION):
@@ -171,8 +171,8 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="At which restart of a container, counted over all pods of the role, it counts as failed: 3 allows "
-        "two. Empty: one more than the number in `restart`, else 3.",
+        description="Fail at the Nth restart of a container, over all pods of the role (3 allows two restarts). "
+        "Empty: one more than the number in `restart`, else 3.",
     )
     policies: list[Policy] | None = Field(
         default=None,
@@ -181,10 +181,10 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         "experiment has them); []: none of them.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
-        default={}, description="Labels that its nodes must have, beside those of the environment."
+        default={}, description="Labels that its nodes must have, in addition to those of the environment."
     )
     tolerations: list[Toleration] = Field(
-        default=[], description="Taints it may ignore, beside those of the environment."
+        default=[], description="Taints it may ignore, in addition to those of the environment."
     )
     labels: dict[LabelKey, LabelValue] = Field(default={}, description="Labels of its pods.")
     annotations: dict[LabelKey, Text] = Field(default={}, description="Annotations of its pods.")

@@ -15,7 +15,7 @@ FILES: dict[str, type[BaseModel]] = {"experiment.schema.json": Experiment, "envi
 _DEFINITION = "#/$defs/"
 _OVERLAY = "Overlay"
 # Keywords that apply to a whole object, and not to a patch of it.
-_OF_WHOLE = ("required", "minProperties", "maxProperties", "default", "examples", "title")
+_WHOLE_OBJECT_ONLY = ("required", "minProperties", "maxProperties", "default", "examples", "title")
 _ONE_OF_THE_KEYS = {"required"}
 _NULL = {"type": "null"}
 
@@ -64,7 +64,7 @@ def _patch_of(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, An
     if node.get("type") == "array":
         items_by_name = _items_by_name(node, definitions)
         return {"anyOf": [node, items_by_name]} if items_by_name else node
-    patch = {key: value for key, value in node.items() if key not in _OF_WHOLE}
+    patch = {key: value for key, value in node.items() if key not in _WHOLE_OBJECT_ONLY}
     if "$ref" in node:
         patch["$ref"] = f"{node['$ref']}{_OVERLAY}"
     for key in ("properties", "patternProperties"):

@@ -5,8 +5,8 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from trainform import defaults
+from trainform.spec.base_model import Model
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model
 from trainform.spec.names import AbsolutePath, Label, Subdomain
 from trainform.spec.refusal import refusal
 
@@ -17,8 +17,8 @@ class Ssh(Model, on_change=OnChange.NEW_REVISION):
 
     secret: Subdomain | None = Field(
         default=None,
-        description="Name of a Secret that exists in the namespace and holds the files of ~/.ssh. Empty: one is "
-        "made, its keys derived from the stack's secret `trainform:sshSecret`.",
+        description="Name of a Secret that exists in the namespace and holds the files of ~/.ssh. Empty: "
+        "trainform creates one, with keys derived from the stack's secret `trainform:sshSecret`.",
     )
     rotation: int = Field(
         default=1,

@@ -17,7 +17,7 @@ from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_nam
 from trainform.spec.files import read_text
 from trainform.spec.names import did_you_mean
 from trainform.spec.read import Content, parse_mapping
-from trainform.spec.release import NAME, SETTING, Released
+from trainform.spec.release import NAME, SETTING, ReleasedExperiment
 
 NAMESPACE = "trainform"
 CORRECT = "correct the YAML of this line, whose value is not shown: it may be a secret"
@@ -48,9 +48,9 @@ class Stack(Struct, frozen=True):
     release: str | None = None  # with the experiment; None: the stack follows the experiment's file
 
     @property
-    def given(self) -> str | Released:
+    def given(self) -> str | ReleasedExperiment:
         """Return the experiment or the release that the stack runs, for `check_experiment`."""
-        return self.experiment if self.release is None else Released(self.experiment, self.release)
+        return self.experiment if self.release is None else ReleasedExperiment(self.experiment, self.release)
 
 
 class OwnStackError(InputError):
@@ -94,8 +94,7 @@ def _suggest_new(stack: str, root: Path) -> str:
 def load_stack(name: str, root: Path, given: str = STACK) -> Stack:
     """Return the stack as `pulumi up -s NAME` reads it. given: the option or argument that named it.
 
-    Raises InputError if it has no file, runs no experiment, or has a value that Pulumi reads in another way. Reads only
-    `KEYS` of the config, since any other value may be a secret.
+    Raises InputError. Reads only `KEYS` of the config, since any other value may be a secret.
     """
     short = require_stack(name, root, given)
     own = _read(root, stack_path(short))
@@ -270,7 +269,10 @@ def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
 def _scalar(content: Content, path: str, value: Any, key: str) -> str:
     """Return the text of one value. Raises InputError for a mapping, a list, a secret, and text that Pulumi changes."""
     if isinstance(value, dict) and "secure" in value:
-        reason, fix = "the value is a secret, and what a job runs is none", f"pulumi config set {NAMESPACE}:{key} VALUE"
+        reason, fix = (
+            "the value must not be a secret",
+            f"pulumi config set {NAMESPACE}:{key} VALUE",
+        )
         raise _refused(content, path, reason, fix)
     if isinstance(value, dict | list):
         kind = "mapping" if isinstance(value, dict) else "list"

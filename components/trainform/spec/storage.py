@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from trainform.spec.base_model import Model, only_one
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, only_one
 from trainform.spec.names import AbsolutePath, Label, RelativePath, Subdomain
 from trainform.spec.quantities import Size
 from trainform.spec.refusal import refusal
@@ -13,14 +13,14 @@ from trainform.spec.refusal import refusal
 AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
 ONE_NODE: AccessMode = "ReadWriteOnce"
 ONE_POD: AccessMode = "ReadWriteOncePod"
-OF_NEW_CLAIMS = frozenset({"storage_class", "access_modes", "keep"})  # fields of a volume whose claim trainform makes
+NEW_CLAIM_FIELDS = frozenset({"storage_class", "access_modes", "keep"})  # fields of a volume with a new claim
 AccessModes = Annotated[list[AccessMode], Field(min_length=1)]
 
 
 class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):
     """A claim that trainform creates: its size, its class and its fate at `pulumi destroy`."""
 
-    size: Size = Field(json_schema_extra=OnChange.GROWS, description="Size asked for, in bytes (2Ti).")
+    size: Size = Field(json_schema_extra=OnChange.GROWS, description="Requested size in bytes (2Ti).")
     storage_class: Label | None = Field(
         default=None,
         alias="class",
@@ -43,7 +43,7 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
     model_config = ConfigDict(json_schema_extra=only_one(("claim", "size")))
 
     claim: Subdomain | None = Field(
-        default=None, description="Name of a claim that exists in the namespace. Empty: one is made, of this `size`."
+        default=None, description="Name of a claim that exists in the namespace. Empty: one of this `size` is created."
     )
     size: Size | None = Field(
         default=None,
@@ -79,7 +79,7 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
                 raise refusal("the volume names both a claim and a size", fix)
             fix = "add `claim: NAME` for one that exists or `size: 100Gi` for one to be made"
             raise refusal("the volume names neither a claim nor a size", fix)
-        extra = sorted(OF_NEW_CLAIMS & self.model_fields_set)
+        extra = sorted(NEW_CLAIM_FIELDS & self.model_fields_set)
         if self.claim is not None and extra:
             named = ", ".join("class" if name == "storage_class" else name for name in extra)
             raise refusal(

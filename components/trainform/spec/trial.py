@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from trainform.defaults import DEEPEST
 from trainform.errors import InputError, Problem, list_names
+from trainform.spec.base_model import models_of
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import named_items
-from trainform.spec.model import models_of
 from trainform.spec.names import did_you_mean
 from trainform.spec.nodes import QUOTE
 from trainform.spec.numbers import misread
@@ -33,7 +33,7 @@ LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a nam
 # Fields that `--set` refuses, each with the reason and the fix.
 NOT_SETTABLE = {
     "name": (
-        "another name is another experiment, with objects of its own",
+        "another name is another experiment, with its own objects",
         "`trainform new NAME --from EXPERIMENT` copies it",
     ),
     "environments": (

@@ -24,7 +24,7 @@ OTHER_WORDS = {
     ),
     **dict.fromkeys(
         ("volume", "volumes", "volume_mounts", "volumeMounts", "mounts"),
-        "write `storage` of the experiment; what is no claim, as a patch of the role: "
+        "write `storage` of the experiment; other volumes as a patch of the role: "
         "`pod_overrides: {spec: {volumes: {NAME: …}}}`",
     ),
 }
@@ -44,8 +44,8 @@ def key_meant(kind: type[BaseModel], path: Path) -> str:
         return f"write `{key}` at the top of the file"
     if elsewhere:
         return f"write it as {' or '.join(f'`{place}`' for place in elsewhere)}"
-    if _is_of_roles(kind) and key in of_pods():
-        return f"write it as a patch of the role: `{of_pods()[key].format(key=key)}`"
+    if _is_of_roles(kind) and key in pod_patches():
+        return f"write it as a patch of the role: `{pod_patches()[key].format(key=key)}`"
     return f"did you mean {far[0]}?" if far else f"known here: {', '.join(known)}"
 
 
@@ -74,7 +74,7 @@ def _is_of_roles(kind: type[BaseModel]) -> bool:
 
 
 @functools.cache
-def of_pods() -> dict[str, str]:
+def pod_patches() -> dict[str, str]:
     """Return the merge patch of a role for each field of a pod's spec or of its container."""
     from lightkube.models.core_v1 import Container, PodSpec
 

@@ -5,17 +5,17 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from trainform.console.escaping import without_invisible
+from trainform.console.escaping import strip_invisible
+from trainform.spec.base_model import Model, NonEmpty
 from trainform.spec.limits import RuleCode
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model, NonEmpty
 from trainform.spec.names import FINGERPRINT
 from trainform.spec.refusal import refusal
 
 
 def _written(reason: str) -> str:
     """Return the reason. Refuses the ellipsis of the waiver that `trainform check` offers, and invisible text."""
-    if not without_invisible(reason).strip(" .…"):
+    if not strip_invisible(reason).strip(" .…"):
         raise refusal("the waiver gives no reason", "write why the finding is accepted")
     return reason
 

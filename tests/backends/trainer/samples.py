@@ -80,7 +80,7 @@ def on(content: dict[str, Any] | None, **parts: Any) -> Experiment:
     """An experiment on a runtime that is named; None: only the cluster has it."""
     made = experiment(backend="trainer", **{"runtime": {"name": "shared"}, **parts})
     assert made.runtime is not None
-    return made if content is None else made.model_copy(update={"runtime": made.runtime.with_content(content)})
+    return made if content is None else made.model_copy(update={"runtime": made.runtime.attach_content(content)})
 
 
 def plan_on(content: dict[str, Any] | None, **parts: Any) -> Plan:

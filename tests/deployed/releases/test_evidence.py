@@ -16,7 +16,7 @@ from trainform.deployed.releases.release import Release, Rollback
 from trainform.errors import Problem
 from trainform.job.check import check_experiment
 from trainform.project import release_path
-from trainform.spec.release import Released, digest
+from trainform.spec.release import ReleasedExperiment, digest
 
 STACK = "sdxl-lora.prod"
 ASKED: dict[str, Any] = {"from": ["dev"], "soak": "24h"}
@@ -96,7 +96,7 @@ def test_evidence_in_an_unknown_form_is_refused(change: dict[str, Any], tmp_path
     name = digest(data)
     project(tmp_path, promoted())
     (tmp_path / release_path("sdxl-lora", name)).write_text(yaml.safe_dump(data, sort_keys=False))
-    assert not check_experiment(Released("sdxl-lora", name), "prod", root=tmp_path).problems
+    assert not check_experiment(ReleasedExperiment("sdxl-lora", name), "prod", root=tmp_path).problems
     (lack,) = of_stack(name, tmp_path, **ASKED)
     assert (lack.kind, lack.release, lack.refused) == ("unreadable", name, True)
     assert of_stack(name, tmp_path) == (), "prod has no gates"

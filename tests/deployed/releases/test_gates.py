@@ -16,12 +16,12 @@ from trainform.deployed.releases.gates import (
     NAMES,
     WORDS,
     Facts,
-    Judged,
+    GateResult,
     judge,
     needs_release,
     waiver_problems,
 )
-from trainform.deployed.releases.release import Waived
+from trainform.deployed.releases.release import GateWaiver
 from trainform.spec import Environment
 from trainform.spec.environment import Promotion
 
@@ -35,7 +35,7 @@ def environment(**asked: Any) -> Environment:
     return Environment.model_validate({"name": "prod", "namespace": {"name": "ai-production"}, "promotion": asked})
 
 
-def judged(gate: str, facts: Facts, *waivers: Waived, **asked: Any) -> Judged:
+def judged(gate: str, facts: Facts, *waivers: GateWaiver, **asked: Any) -> GateResult:
     (found,) = [each for each in judge(environment(**asked), facts, waivers) if each.gate == gate]
     return found
 
@@ -107,7 +107,7 @@ def test_a_gate_refuses_with_reason_and_fix(gate: str, changed: dict[str, Any], 
 
 @pytest.mark.parametrize("named", ["Ada Lovelace", "ada@example.com", LEAD])
 def test_who_is_named_may_waive(named: str) -> None:
-    waiver = Waived(gate="soak", reason="the fix is for an outage", by=LEAD)
+    waiver = GateWaiver(gate="soak", reason="the fix is for an outage", by=LEAD)
     assert [*waiver_problems([waiver], environment(soak="24h"))] == []
     late = structs.replace(PASSING, outcome=None)
     found = judged("soak", late, waiver, soak="24h", waivable={"soak": [named]})
@@ -128,13 +128,13 @@ def test_who_is_named_may_waive(named: str) -> None:
 )
 def test_a_waiver_of_anybody_else_does_not_count(waivable: dict[str, list[str]], reason: str) -> None:
     facts = structs.replace(PASSING, outcome=Outcome("failed", DONE))
-    found = judged("soak", facts, Waived(gate="soak", reason="urgent", by=LEAD), soak="24h", waivable=waivable)
+    found = judged("soak", facts, GateWaiver(gate="soak", reason="urgent", by=LEAD), soak="24h", waivable=waivable)
     assert (found.result, found.waiver) == ("refused", None)
     assert found.reason == f"the job of the source has failed, and {reason}"
 
 
 def test_a_gate_that_passes_takes_no_waiver() -> None:
-    waiver = Waived(gate="soak", reason="urgent", by=LEAD)
+    waiver = GateWaiver(gate="soak", reason="urgent", by=LEAD)
     found = judged("soak", PASSING, waiver, soak="24h", waivable={"soak": [LEAD]})
     assert (found.result, found.waiver) == ("passed", None)
 
@@ -157,5 +157,5 @@ def test_a_refusal_says_who_may_waive_it() -> None:
     ],
 )
 def test_what_is_wrong_with_a_waiver_itself(gate: str, reason: str, problem: tuple[str, ...]) -> None:
-    (found,) = waiver_problems([Waived(gate=gate, reason=reason, by=LEAD)], environment(soak="24h"))
+    (found,) = waiver_problems([GateWaiver(gate=gate, reason=reason, by=LEAD)], environment(soak="24h"))
     assert (found.path, found.reason, found.fix) == problem

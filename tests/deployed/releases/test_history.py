@@ -12,7 +12,7 @@ from msgspec import structs
 from tests.support.releases import ORIGIN, PROMOTED, project, release
 from tests.support.samples import environment
 from trainform.deployed.releases.history import StackNow, events, read_stacks
-from trainform.deployed.releases.release import Release, Rollback, Waived
+from trainform.deployed.releases.release import GateWaiver, Release, Rollback
 from trainform.deployed.releases.rollback import Past, rollback
 from trainform.deployed.stacks import ProjectStack, load_project_stacks
 from trainform.deployed.updates import Update
@@ -32,7 +32,7 @@ def update(at: str, kind: str = "update", result: str = "succeeded", named: str 
 
 
 def test_what_happened_is_told_the_newest_first() -> None:
-    waived = Waived(gate="soak", reason="an outage", by=ADA)
+    waived = GateWaiver(gate="soak", reason="an outage", by=ADA)
     one = release(PROMOTED.model_copy(update={"waived": [waived], "gates": {"succeeded": "passed", "soak": "waived"}}))
     restored, bob = Past({one.name: one}, one.name).restored(one.name), "Bob <bob@example.com>"
     back = rollback(restored, "0a1b2c3d4e5f60718293", STACK, "the loss diverges", bob, "2026-11-25T10:00:00Z")

@@ -20,7 +20,7 @@ from trainform.job.check import check_experiment
 from trainform.job.render import render_job
 from trainform.plan.record import read_record
 from trainform.spec import Environment, Experiment
-from trainform.spec.release import Released, digest
+from trainform.spec.release import ReleasedExperiment, digest
 
 UPDATE = Update("update", "succeeded", "2026-11-20T09:10:44Z", "2026-11-20T09:12:44Z", 0, "1999ff7a0d3c", True, "")
 MIRROR = {"registry.example.com": "mirror.dev.example.com"}
@@ -74,9 +74,9 @@ def test_what_exists_only_in_one_environment() -> None:
     overlays = {"prod": {"storage": claims, "ssh": {"secret": "cluster-keys"}}}
     found = experiment_of(source(environments=overlays, **parts))
     assert found["storage"]["data"]["keep"] is True
-    job = check_experiment(Released("sdxl-lora", "0123456789abcdef0123", found), environment(name="prod"))
+    job = check_experiment(ReleasedExperiment("sdxl-lora", "0123456789abcdef0123", found), environment(name="prod"))
     assert job.problems == ()
-    experiment = job.checked().experiment
+    experiment = job.or_raise().experiment
     assert {name: volume.claim for name, volume in experiment.storage.items()} == {"data": "images", "runs": "runs"}
     assert experiment.ssh is not None
     assert experiment.ssh.secret is not None
@@ -88,7 +88,7 @@ def test_a_release_that_goes_on_from_stage_to_stage_keeps_its_content(overlays: 
     prod = {"prod": {**overlays.get("prod", {}), "storage": {"data": {"size": None, "claim": "images"}}}}
     first = experiment_of(source(environments={**overlays, **prod} if overlays else {}, storage=storage))
     staging = environment(name="staging", registries={"registry.example.com": "mirror.staging.example.com"})
-    job = check_experiment(Released("sdxl-lora", "0123456789abcdef0123", first), staging).checked()
+    job = check_experiment(ReleasedExperiment("sdxl-lora", "0123456789abcdef0123", first), staging).or_raise()
     record = read_record(json.loads(json.dumps(job.manifests[-1].body)))
     assert record is not None
     second = experiment_of(structs.replace(source(), environment="staging", record=record, ran={}))
@@ -142,8 +142,8 @@ def test_an_image_that_nobody_can_pin_is_refused(ids: set[str], reason: str) -> 
     (name,) = RAN
     found = source(ran={name: ids})
     job = check_experiment(
-        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
-    ).checked()
+        ReleasedExperiment("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
+    ).or_raise()
     (problem,) = unpinned(job, found)
     assert problem.path == "image"
     assert reason in problem.reason
@@ -161,16 +161,16 @@ def test_an_image_that_nobody_can_pin_is_refused(ids: set[str], reason: str) -> 
 )
 def test_an_image_that_only_the_target_has_is_none_of_the_sources(overlay: dict[str, Any], new: dict[str, str]) -> None:
     found = source(environments={"prod": overlay} if overlay else {})
-    given = Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
-    assert not_of_source(check_experiment(given, environment(name="prod")).checked(), found) == new
+    given = ReleasedExperiment("sdxl-lora", "0123456789abcdef0123", experiment_of(found))
+    assert not_of_source(check_experiment(given, environment(name="prod")).or_raise(), found) == new
 
 
 def test_an_image_that_no_pod_has_needs_no_digest() -> None:
     roles = {"worker": {"image": f"{JOB['image']}@{DIGEST}"}}
     found = source(roles=roles, image="registry.example.com/ai/unused:1", ran={})
     job = check_experiment(
-        Released("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
-    ).checked()
+        ReleasedExperiment("sdxl-lora", "0123456789abcdef0123", experiment_of(found)), environment(name="prod")
+    ).or_raise()
     assert [*unpinned(job, found)] == []
 
 

@@ -11,7 +11,14 @@ from tests.support.releases import PROMOTED, release
 from tests.support.samples import JOB
 from trainform.deployed.earlier import EarlierDeployment
 from trainform.deployed.releases.release import Release
-from trainform.deployed.releases.rollback import Checkpoint, Past, Restored, checkpoints, of_deployment, rollback
+from trainform.deployed.releases.rollback import (
+    Checkpoint,
+    Past,
+    RestoredExperiment,
+    checkpoints,
+    restored_deployment,
+    rollback,
+)
 from trainform.deployed.updates import Update
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
@@ -37,7 +44,7 @@ class Chain:
         promoted = PROMOTED.model_copy(update={"replaces": self.current, "at": at, "target": STACK})
         return self._add(release(promoted, queue=queue))
 
-    def back(self, restored: Restored) -> str:
+    def back(self, restored: RestoredExperiment) -> str:
         return self._add(rollback(restored, self.current, STACK, "the loss diverges", WHO, WHEN))
 
     def back_to(self, name: str) -> str:
@@ -127,14 +134,14 @@ def test_before_the_first_release_there_is_what_was_deployed_without_one() -> No
 def test_after_a_rollback_to_a_deployment_only_older_ones_are_left() -> None:
     stack = Chain()
     one = stack.promoted("d")
-    back = stack.back(of_deployment(DEPLOYED[2], "vision/sdxl-lora.prod", "prod"))
+    back = stack.back(restored_deployment(DEPLOYED[2], "vision/sdxl-lora.prod", "prod"))
     assert stack.earlier == []
     found = [deployment("b", 50, back), deployment("d", 40, one), *DEPLOYED]
     assert queues(stack.past().before(found, failed=False)) == ["a"]
 
 
 def test_a_deployment_is_restored_with_its_evidence() -> None:
-    restored = of_deployment(DEPLOYED[0], "vision/sdxl-lora.prod", "prod")
+    restored = restored_deployment(DEPLOYED[0], "vision/sdxl-lora.prod", "prod")
     origin = restored.origin
     assert (restored.release, restored.experiment["queue"], origin.parent) == (None, "c", None)
     assert (origin.updated, origin.commit, origin.outcome) == ("2026-11-20T09:12:30Z", "9f2c4e1", "unknown")
@@ -144,7 +151,7 @@ def test_what_the_stack_had_differently_in_its_environment_is_restored_too() -> 
     data = {**resolved(Experiment.model_validate(JOB)), "environments": {"prod": {"queue": "research"}}}
     found = deployment("research", 10)
     with_base = EarlierDeployment(found.update, structs.replace(found.record, base=data))
-    restored = of_deployment(with_base, "vision/sdxl-lora.prod", "prod")
+    restored = restored_deployment(with_base, "vision/sdxl-lora.prod", "prod")
     assert restored.experiment["environments"] == {"prod": {"queue": "research"}}
     assert restored.experiment["queue"] == "default"
 

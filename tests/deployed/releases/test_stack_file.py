@@ -13,7 +13,7 @@ import pytest
 from tests.support.releases import PROMOTED, follow, project, release
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import releases_of
-from trainform.deployed.releases.stack_file import follow_all, with_release
+from trainform.deployed.releases.stack_file import follow_all, insert_release
 from trainform.errors import TrainformError
 from trainform.spec.stack import load_stack, pinned_release
 
@@ -42,7 +42,7 @@ def test_only_the_release_is_added(file: str) -> None:
     newline = "\r\n" if "\r" in rest else "\n"
     indent = " " * (len(rest) - len(rest.lstrip()))
     assert (
-        with_release(start + rest, NAME, PATH, NO_PROJECT)
+        insert_release(start + rest, NAME, PATH, NO_PROJECT)
         == f'{start}{indent}trainform:release: "{NAME}"{newline}{rest}'
     )
 
@@ -52,7 +52,7 @@ def test_only_the_release_is_added(file: str) -> None:
 def test_a_release_that_is_set_gets_the_new_name(key: str, old: str) -> None:
     start, rest = RICH
     before = f"{start}   {key}: {old} # approved\n{rest}"
-    assert with_release(before, NAME, PATH, NO_PROJECT) == f'{start}   {key}: "{NAME}" # approved\n{rest}'
+    assert insert_release(before, NAME, PATH, NO_PROJECT) == f'{start}   {key}: "{NAME}" # approved\n{rest}'
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_release_that_is_set_gets_the_new_name(key: str, old: str) -> None:
 )
 def test_a_file_that_nobody_can_change_so(text: str) -> None:
     with pytest.raises(TrainformError, match="cannot be changed") as raised:
-        with_release(text, NAME, PATH, NO_PROJECT)
+        insert_release(text, NAME, PATH, NO_PROJECT)
     assert f'write `trainform:release: "{NAME}"`' in raised.value.fix
 
 

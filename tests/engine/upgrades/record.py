@@ -37,7 +37,7 @@ def main() -> None:
     toolchain = ensure()
     with tempfile.TemporaryDirectory() as folder:
         cluster = Path(folder) / "cluster"
-        sandbox = up(settings_from_environment(load_environment("dev", ROOT).checked(), cluster), toolchain)
+        sandbox = up(settings_from_environment(load_environment("dev", ROOT).or_raise(), cluster), toolchain)
         live = Live(sandbox.url, Certificates(Layout(cluster).pki))
         try:
             exports = {**environment(toolchain.pulumi), "KUBECONFIG": str(sandbox.kubeconfig)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.local.doctor.model import Request
+from trainform.local.doctor.check_runs import Request
 
 Program = Callable[..., Path]
 

@@ -50,7 +50,7 @@ def test_kueue_needs_no_gangs() -> None:
 
 def test_environments() -> None:
     """Only what is listed; the golden manifests of `dev` list no priority class."""
-    dev = load_environment("dev").checked()
+    dev = load_environment("dev").or_raise()
     listed = {kind for path in GOLDEN.glob("dev/*.yaml") for kind in kinds(path)}
     assert {_split(kind) for kind in environment_kinds(dev)} == listed
     small = Environment.model_validate({"name": "lab", "namespace": {"name": "team-vision"}})

@@ -12,7 +12,7 @@ import pytest
 
 from trainform.cluster.api import ClusterApi
 from trainform.errors import MASK, TrainformError
-from trainform.local.doctor.model import Check, Finding, Findings, Request, State, run_checks
+from trainform.local.doctor.check_runs import Check, Finding, Findings, Request, State, run_checks
 
 NOW = Request(Path("/nowhere"), None, 0.3)
 LATER = Request(Path("/nowhere"), None, 3.0)  # enough for a program to start

@@ -12,7 +12,7 @@ from tests.local.rehearsal.probed_pods import Clusters, made_clusters
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
 from trainform.console.progress import SILENT
-from trainform.local.rehearsal.run.run import ENDING
+from trainform.local.rehearsal.run.rehearse import ENDING
 
 
 @pytest.fixture(scope="session")

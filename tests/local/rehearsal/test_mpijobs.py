@@ -24,8 +24,8 @@ from trainform.backends.kubeflow.controller import KUBEXEC
 from trainform.errors import MASK
 from trainform.local.rehearsal.kubexec import bridge
 from trainform.local.rehearsal.probe import probed
-from trainform.local.rehearsal.run.run import Options, rehearsal
-from trainform.local.rehearsal.sources import from_plan
+from trainform.local.rehearsal.run.rehearse import Options, rehearsal
+from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import Workload
 from trainform.plan import Plan
 
@@ -62,7 +62,7 @@ WORLDS: dict[str, tuple[dict[str, Any], str, int]] = {
 
 def with_probe(parts: dict[str, Any]) -> tuple[Plan, Workload]:
     planned = plan(**parts)
-    return planned, probed(from_plan(planned), planned, experiment(**parts).launcher)
+    return planned, probed(workload_of_plan(planned), planned, experiment(**parts).launcher)
 
 
 @pytest.mark.parametrize("name", WORLDS)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.samples import experiment, plan
 from trainform.errors import InputError
 from trainform.local.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, probe_args, probed, programs
-from trainform.local.rehearsal.sources import from_plan
+from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.plan.variables import VARIABLES
 from trainform.spec.launchers import LAUNCHERS, Launcher
 
@@ -50,13 +50,13 @@ def test_the_probe_stands_where_the_script_stood(launcher: dict[str, Any], words
 def with_probes(**parts: Any) -> list[dict[str, Any]]:
     """The pods of a plan with their probes."""
     made = plan(**parts)
-    return list(probed(from_plan(made), made, experiment(**parts).launcher, seconds=30).pods)
+    return list(probed(workload_of_plan(made), made, experiment(**parts).launcher, seconds=30).pods)
 
 
 def test_the_watch_comes_before_the_launch_script() -> None:
     """torchrun's agents meet before any script starts, so the watch runs the launch script, which stays as it is."""
     launcher = {"torchrun": SCRIPT}
-    before = from_plan(plan(launcher=launcher, roles=MIXED)).pods[1]["spec"]["containers"][0]
+    before = workload_of_plan(plan(launcher=launcher, roles=MIXED)).pods[1]["spec"]["containers"][0]
     pod = with_probes(launcher=launcher, roles=MIXED)[1]
     main = pod["spec"]["containers"][0]
     assert main["command"] == ["python3", f"{MOUNT}/probe_watch.py", *before["command"]]
@@ -73,7 +73,7 @@ def test_a_pod_that_serves_ssh_keeps_its_command() -> None:
     """mpirun starts the probe there, which needs the program and its expectations."""
     parts: dict[str, Any] = {"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": MIXED}
     first, second, _ = (pod["spec"]["containers"][0] for pod in with_probes(**parts))
-    unchanged = from_plan(plan(**parts)).pods[1]["spec"]["containers"][0]
+    unchanged = workload_of_plan(plan(**parts)).pods[1]["spec"]["containers"][0]
     assert first["args"] == ["python3", f"{MOUNT}/probe_mpi.py"]
     assert (second["command"], second.get("args")) == (unchanged["command"], unchanged.get("args"))
     assert any(entry["name"] == "TRAINFORM_EXPECT_SLOTS" for entry in second["env"])

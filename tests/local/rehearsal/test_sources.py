@@ -7,7 +7,7 @@ from typing import Any
 from tests.local.rehearsal.workloads import pod
 from tests.support.samples import plan
 from trainform.local.rehearsal.checks import source_problems
-from trainform.local.rehearsal.sources import STAND_IN, from_plan, references
+from trainform.local.rehearsal.sources import PLACEHOLDER_VALUE, references, workload_of_plan
 from trainform.local.rehearsal.workload import pod_name, selects, short_name
 from trainform.manifests.ssh_files import USER_KEY
 
@@ -23,7 +23,7 @@ MPI: dict[str, Any] = {
 
 def test_the_pods_of_a_plan() -> None:
     made = plan(roles=WORLD)
-    workload = from_plan(made)
+    workload = workload_of_plan(made)
     assert [pod_name(pod) for pod in workload.pods] == [pod.name for pod in made.pods()]
     assert [short_name(pod) for pod in workload.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
     assert (workload.experiment, workload.namespace, workload.ends_with) == ("sdxl-lora", "ai-namespace", frozenset())
@@ -34,7 +34,7 @@ def test_the_pods_of_a_plan() -> None:
 
 def test_services_that_the_operator_makes() -> None:
     made = plan(backend="kubeflow", roles=WORLD)
-    workload = from_plan(made)
+    workload = workload_of_plan(made)
     assert {service["metadata"]["name"] for service in workload.services} == {pod.name for pod in made.pods()}
     for service in workload.services:
         selected = [pod_name(pod) for pod in workload.pods if selects(service, pod)]
@@ -42,7 +42,7 @@ def test_services_that_the_operator_makes() -> None:
 
 
 def test_replicas_with_ports_of_their_own_and_services() -> None:
-    workload = from_plan(
+    workload = workload_of_plan(
         plan(
             roles=WORLD,
             network={"host": True, "ports": "per-replica", "addresses": "service"},
@@ -55,10 +55,10 @@ def test_replicas_with_ports_of_their_own_and_services() -> None:
 
 def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
     made = plan(**MPI, restart="2 times")
-    first, second = from_plan(made), from_plan(made)
+    first, second = workload_of_plan(made), workload_of_plan(made)
     (launcher,) = (pod.name for pod in made.pods() if pod.role == "launcher")
     assert first.ends_with == {launcher}
-    assert from_plan(plan(**MPI, policies=[])).ends_with == frozenset(), "then nothing ends it while others run"
+    assert workload_of_plan(plan(**MPI, policies=[])).ends_with == frozenset(), "then nothing ends it while others run"
     assert first.restarts == 2
     assert made.ssh is not None
     keys = [workload.secrets[made.ssh.secret][USER_KEY] for workload in (first, second)]
@@ -67,7 +67,7 @@ def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
 
 
 def test_missing_secrets_and_config_maps_get_stand_ins() -> None:
-    workload = from_plan(
+    workload = workload_of_plan(
         plan(
             env={
                 "HF_TOKEN": {"secret": {"name": "hf", "key": "token"}},
@@ -75,11 +75,11 @@ def test_missing_secrets_and_config_maps_get_stand_ins() -> None:
             }
         )
     )
-    assert workload.secrets["hf"] == {"token": STAND_IN.encode()}
-    assert workload.config_maps["tuning"] == {"n": STAND_IN}
+    assert workload.secrets["hf"] == {"token": PLACEHOLDER_VALUE.encode()}
+    assert workload.config_maps["tuning"] == {"n": PLACEHOLDER_VALUE}
     assert list(workload.notes) == [
-        f"ConfigMap tuning is not on this machine, so a stand-in takes its place: n = {STAND_IN}",
-        f"Secret hf is not on this machine, so a stand-in takes its place: token = {STAND_IN}",
+        f"ConfigMap tuning is not on this machine, so a stand-in takes its place: n = {PLACEHOLDER_VALUE}",
+        f"Secret hf is not on this machine, so a stand-in takes its place: token = {PLACEHOLDER_VALUE}",
     ]
 
 

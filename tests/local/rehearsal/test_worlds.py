@@ -17,8 +17,8 @@ from tests.local.rehearsal.workloads import own_state_folder, run_to_success
 from tests.support.samples import experiment, plan
 from trainform import defaults
 from trainform.local.rehearsal.probe import probed
-from trainform.local.rehearsal.run.run import Options, rehearse
-from trainform.local.rehearsal.sources import from_plan
+from trainform.local.rehearsal.run.rehearse import Options, rehearse
+from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import Workload, pod_name
 from trainform.plan import Plan
 
@@ -92,7 +92,7 @@ BROKEN = {
 def test_a_broken_world_is_explained(case: str, image: str) -> None:
     parts = {**DEEPSPEED, "network": {"wait": BROKEN[case].wait}}
     made = plan(**parts)
-    workload = probed(from_plan(made), made, experiment(**parts).launcher)
+    workload = probed(workload_of_plan(made), made, experiment(**parts).launcher)
     display = Recorded()
     outcome = rehearse(BROKEN[case].breaks(workload, made), Options(image=image, timeout=600), display)
     assert not outcome.succeeded
@@ -143,8 +143,8 @@ def test_code_and_data_are_prepared_before_the_launcher_starts(image: str, tmp_p
         env={"SET": "laion"},
         **OUT,
     )
-    display = run_to_success(from_plan(made), image, claims={"checkpoints": tmp_path}).of(
-        pod_name(from_plan(made).pods[0])
+    display = run_to_success(workload_of_plan(made), image, claims={"checkpoints": tmp_path}).of(
+        pod_name(workload_of_plan(made).pods[0])
     )
     assert display[-2:] == ["the pinned state", "data of laion for print('the pinned state')"]
     assert f"trainform: {address} at {commit} in /code" in display

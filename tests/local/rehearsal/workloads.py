@@ -14,7 +14,7 @@ from tests.local.rehearsal.recorded import Recorded
 from trainform import defaults
 from trainform.local.rehearsal.docker.engine import OWNER_LABEL
 from trainform.local.rehearsal.kubelet.fields import Place, Sources
-from trainform.local.rehearsal.run.run import Options, Outcome, Rehearsal, rehearse
+from trainform.local.rehearsal.run.rehearse import Options, Outcome, Rehearsal, rehearse
 from trainform.local.rehearsal.workload import Workload
 
 NAMESPACE = "team-vision"

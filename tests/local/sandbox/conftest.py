@@ -15,7 +15,7 @@ from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.settings import NodePool, SandboxSettings, default_pools
 from trainform.local.sandbox.state import State, read_state
 from trainform.local.toolchain.ensure import ensure
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 A800 = {
     "cpu": "128",

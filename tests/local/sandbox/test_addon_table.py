@@ -14,16 +14,16 @@ from msgspec import structs
 
 from tests.local.sandbox.conftest import small_settings
 from trainform.errors import InputError
-from trainform.local.sandbox.addons import chosen_addons, installed_addons, required_parts, with_dependencies
+from trainform.local.sandbox.addons import add_dependencies, chosen_addons, installed_addons, required_parts
 from trainform.local.sandbox.addons.addon import Webhooks, webhook_configurations
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.local.sandbox.components import COMPONENTS, PORTS, Context
 from trainform.local.sandbox.control import up
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.toolchain.addons import ADDON_PARTS
-from trainform.local.toolchain.model import BuiltPart, Toolchain
+from trainform.local.toolchain.tools import BuiltPart, Toolchain
 
 PODS = {"matchLabels": {"ours": "yes"}}
 MANIFESTS = """\
@@ -68,7 +68,7 @@ def test_unknown_add_on_names_are_refused_with_the_known_names() -> None:
     with pytest.raises(InputError) as caught:
         chosen_addons(["kubeflow,ray", "Kueue"])
     [problem] = caught.value.problems
-    assert (problem.value, problem.reason) == ("ray, Kueue", "are no add-ons of the sandbox")
+    assert (problem.value, problem.reason) == ("ray, Kueue", "are not add-ons of the sandbox")
     assert problem.fix == "choose from kubeflow, kueue, jobset, trainer, kubedl, kube-scheduler"
     assert caught.value.exit_code == 2
 
@@ -82,14 +82,14 @@ def test_unknown_add_on_names_are_refused_before_the_folder_is_made(tmp_path: Pa
     assert "ray" in refused.stderr
     assert "choose from kubeflow, kueue, jobset" in refused.stderr
     assert not folder.exists()
-    with pytest.raises(InputError, match="is no add-on of the sandbox"):
+    with pytest.raises(InputError, match="is not an add-on of the sandbox"):
         up(structs.replace(small_settings(folder), addons=("ray",)), toolchain)
     assert not Layout(folder).state.exists()
 
 
 def test_dependencies_of_add_ons_are_added() -> None:
-    assert with_dependencies(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
-    assert with_dependencies(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
+    assert add_dependencies(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
+    assert add_dependencies(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
 
 
 def test_trainer_and_jobset_are_one_build() -> None:

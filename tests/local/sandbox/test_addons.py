@@ -14,7 +14,7 @@ import pytest
 
 from tests.local.sandbox.conftest import api_of, state_of, until
 from tests.local.sandbox.namespace import Manifest, Namespace, environment_of, roles_of, template
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.local.sandbox.components import COMPONENTS
 from trainform.local.sandbox.control import Sandbox

@@ -21,7 +21,7 @@ from tests.local.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.local.toolchain.recording import Recording
 from trainform.errors import SandboxError
 from trainform.local.sandbox.addons.addon import InstalledAddOn
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.components import COMPONENTS, PORTS
 from trainform.local.sandbox.control import Sandbox, down, up
@@ -32,7 +32,7 @@ from trainform.local.sandbox.processes import Process, is_running
 from trainform.local.sandbox.start import Start
 from trainform.local.sandbox.state import State, read_processes
 from trainform.local.sandbox.status import status
-from trainform.local.toolchain.model import BuiltPart, Toolchain
+from trainform.local.toolchain.tools import BuiltPart, Toolchain
 
 pytestmark = pytest.mark.proof("kills and crashes, each with sandboxes of its own")
 

@@ -12,7 +12,7 @@ import pytest
 
 from trainform.local.sandbox.control import Sandbox
 from trainform.local.sandbox.exports import exports
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.shows("the way into a sandbox")
 

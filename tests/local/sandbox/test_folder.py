@@ -15,7 +15,7 @@ from trainform.local.sandbox.folder import Layout, chosen_folder, write_private
 from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.state import read_processes, read_settings
 from trainform.local.sandbox.status import status
-from trainform.local.toolchain.model import ControlPlane, PulumiTools, Toolchain
+from trainform.local.toolchain.tools import ControlPlane, PulumiTools, Toolchain
 
 
 def test_folder_is_chosen_by_option_then_variable_then_project_then_user(

@@ -15,7 +15,7 @@ from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.ports import pick_ports
 from trainform.local.sandbox.processes import is_running, launch
 from trainform.local.sandbox.waiting import PortTakenError, check_alive
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 
 def test_ports_are_all_different() -> None:

@@ -17,7 +17,7 @@ from trainform.console.progress import SILENT
 from trainform.errors import SandboxError
 from trainform.local.sandbox.control import down
 from trainform.local.sandbox.folder import Layout, chosen_folder
-from trainform.local.sandbox.project_copy import copy_folder, copy_project, without_secrets
+from trainform.local.sandbox.project_copy import copy_folder, copy_project, strip_secrets
 
 PLAIN = """\
 # a comment
@@ -39,7 +39,7 @@ EXPERIMENT = "stacks/experiments/sdxl-lora.yaml"
     [PLAIN, SALTED, SALTED.removesuffix("\n"), f"secretsprovider: awskms://alias/x\nencryptedkey: AQI\n  DAH\n{PLAIN}"],
 )
 def test_a_stack_file_without_its_salt_is_the_one_that_was_committed(text: str) -> None:
-    assert without_secrets(STACK, text) == PLAIN
+    assert strip_secrets(STACK, text) == PLAIN
 
 
 NAMES = st.from_regex(r"trainform:[a-z]{1,8}", fullmatch=True)
@@ -49,12 +49,12 @@ VALUES = st.one_of(st.text("abc :#'\n", max_size=8), st.integers(), st.lists(st.
 @given(st.dictionaries(NAMES, VALUES), st.sampled_from(["secretsprovider", "encryptedkey", "encryptionsalt"]))
 def test_the_config_stays_without_its_salt(config: dict[str, object], key: str) -> None:
     for content in ({"config": config, key: "v1:x"}, {key: "v1:x", "config": config}):
-        assert yaml.safe_load(without_secrets(STACK, yaml.safe_dump(content, sort_keys=False))) == {"config": config}
+        assert yaml.safe_load(strip_secrets(STACK, yaml.safe_dump(content, sort_keys=False))) == {"config": config}
 
 
 def test_secrets_are_removed_with_their_salt_from_stack_files_only() -> None:
-    assert yaml.safe_load(without_secrets(STACK, WITH_SECRET)) == yaml.safe_load(PLAIN)
-    assert without_secrets(EXPERIMENT, WITH_SECRET) == WITH_SECRET
+    assert yaml.safe_load(strip_secrets(STACK, WITH_SECRET)) == yaml.safe_load(PLAIN)
+    assert strip_secrets(EXPERIMENT, WITH_SECRET) == WITH_SECRET
 
 
 @pytest.fixture

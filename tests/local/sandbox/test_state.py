@@ -10,7 +10,7 @@ from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.processes import Process
 from trainform.local.sandbox.settings import NodePool, SandboxSettings, Taint
 from trainform.local.sandbox.state import State, read_state, write_state
-from trainform.local.toolchain.model import PulumiTools
+from trainform.local.toolchain.tools import PulumiTools
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from trainform.local.sandbox.control import Sandbox, up
 from trainform.local.sandbox.settings import NodePool, Taint
 from trainform.local.sandbox.status import status
 from trainform.local.sandbox.webhooks import ADMISSION_PATHS
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.shows("a control plane with its webhooks, scheduler and nodes")
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from trainform.cluster.survey import Survey
-from trainform.local.scaffold.environment import from_survey
+from trainform.local.scaffold.new_environment import environment_text
 from trainform.rules.environment import environment_problems
 from trainform.spec import Environment
 from trainform.spec.load import parse
@@ -53,7 +53,7 @@ def read(text: str) -> Environment:
 
 
 def environment(**parts: Any) -> Environment:
-    return read(from_survey("prod", survey(**parts)))
+    return read(environment_text("prod", survey(**parts)))
 
 
 def uncommented(text: str) -> str:

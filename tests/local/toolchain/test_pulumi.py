@@ -14,8 +14,8 @@ from trainform.console.progress import SILENT
 from trainform.errors import InputError, ToolchainError
 from trainform.local.toolchain.cache import toolchain_folder
 from trainform.local.toolchain.ensure import ensure_pulumi, environment
-from trainform.local.toolchain.model import PulumiTools
 from trainform.local.toolchain.system import find_system_pulumi
+from trainform.local.toolchain.tools import PulumiTools
 
 # Resources ask the engine for the plugin of exactly this version.
 SDK = importlib.metadata.version("pulumi-kubernetes")

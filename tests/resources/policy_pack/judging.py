@@ -31,5 +31,5 @@ def strict(cluster: Environment) -> Environment:
 
 
 def rendered(name: str, backend: str) -> RenderedJob:
-    job = check_experiment(name, "dev").checked()
+    job = check_experiment(name, "dev").or_raise()
     return render_job(job.experiment.model_copy(update={"backend": backend}), job.environment)

@@ -139,7 +139,7 @@ def test_every_backend_says_where_the_pods_of_its_kinds_are(backend: str) -> Non
 
 @pytest.mark.parametrize("name", names("experiments"))
 def test_the_key_of_an_object_follows_from_its_resource(name: str) -> None:
-    job = check_experiment(name, "dev").checked()
+    job = check_experiment(name, "dev").or_raise()
     for manifest in job.manifests:
         part = manifest.component.value
         parent = COMPONENT.format(name)
@@ -160,7 +160,7 @@ def waivable(cluster: Environment) -> Environment:
 
 def job_verdict(cluster: Environment, today: datetime.date, **parts: Any) -> Verdict:
     """What the pack says of the images of a job whose only finding is waived in the check."""
-    job = check_experiment("hello", "dev").checked()
+    job = check_experiment("hello", "dev").or_raise()
     judged = judged_job(job.experiment, job.plan, job.manifests, BACKENDS[job.plan.backend])
     [fingerprint] = {one.fingerprint("hello") for one in judge(judged, waivable(job.environment))}
     made = job.experiment.model_copy(update={"waivers": [waiver(fingerprint, **parts)]})
@@ -172,20 +172,20 @@ def job_verdict(cluster: Environment, today: datetime.date, **parts: Any) -> Ver
 
 
 def test_a_waived_finding_passes_until_its_last_day() -> None:
-    cluster = waivable(check_experiment("hello", "dev").checked().environment)
+    cluster = waivable(check_experiment("hello", "dev").or_raise().environment)
     assert job_verdict(cluster, TODAY) == Verdict()
     assert job_verdict(cluster, TODAY + datetime.timedelta(days=1)).messages
 
 
 def test_a_waiver_passes_only_where_the_environment_allows_it() -> None:
-    cluster = waivable(check_experiment("hello", "dev").checked().environment)
+    cluster = waivable(check_experiment("hello", "dev").or_raise().environment)
     forbidden = cluster.model_copy(update={"limits": cluster.limits.model_copy(update={"waivable": {}})})
     assert job_verdict(forbidden, TODAY).messages
     assert job_verdict(cluster, TODAY, owner="somebody").messages
 
 
 def test_waivers_change_no_revision_and_only_objects_with_pods() -> None:
-    job = check_experiment("hello", "dev").checked()
+    job = check_experiment("hello", "dev").or_raise()
     cluster = waivable(job.environment)
     judged = judged_job(job.experiment, job.plan, job.manifests, BACKENDS[job.plan.backend])
     [fingerprint] = {one.fingerprint("hello") for one in judge(judged, cluster)}

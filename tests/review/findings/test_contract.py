@@ -74,6 +74,10 @@ def test_a_mount_that_moves_is_gone_and_new() -> None:
     gone, new = found(LORA, moved)
     assert "no longer has the claim sdxl-lora-checkpoints at /mnt/output" in gone.title
     assert (new.level, gone.level) == ("low", "medium")
+    removed = found(LORA, {**LORA, "storage": {"other": {**LORA["storage"]["checkpoints"], "mount": "/out"}}})
+    assert {finding.field: finding.place.path for finding in removed if finding.place is not None} == {
+        "roles.worker: /mnt/output": "storage.checkpoints", "roles.worker: /out": "storage.other",
+    }  # fmt: skip
 
 
 def test_a_new_job_breaks_no_contract() -> None:

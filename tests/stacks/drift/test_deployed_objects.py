@@ -23,7 +23,7 @@ from trainform.spec.load import load_environment, parse
 from trainform.stacks.drift.deployed_objects import environment_objects, recorded_objects
 
 RICH = Environment.model_validate(ENVIRONMENT)
-DEV = load_environment("dev").checked()
+DEV = load_environment("dev").or_raise()
 STACK = "vision/bert.dev"
 
 

@@ -26,7 +26,7 @@ from trainform.spec.stack import Stack
 from trainform.stacks.drift.report import NO_PLATFORM, PUT_BACK, UNNOTED, find_drift
 from trainform.stacks.drift.report_model import DriftReport, Outcome, StackDrift
 
-DEV = load_environment("dev").checked()
+DEV = load_environment("dev").or_raise()
 SECRET = "hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345"  # noqa: S105 - a made-up one
 UID, OTHER = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90", "0a1b2c3d-8a54-4f0e-9b1d-3f6f6c1b2a90"
 NAMES = [f"bert-{number}" for number in range(6)]

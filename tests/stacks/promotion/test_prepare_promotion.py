@@ -12,7 +12,7 @@ from tests.support.releases import DIGEST, IMAGE, PROMOTED, project, release
 from tests.support.samples import JOB, environment
 from trainform.deployed.stacks import ProjectStack, places
 from trainform.spec.stack import Stack
-from trainform.stacks.promotion.prepare_promotion import Asked, is_same, tags_of
+from trainform.stacks.promotion.prepare_promotion import PromotionRequest, is_same, tags_of
 
 TAG = "registry.example.com/ai/pytorch-training:2.9"
 
@@ -32,7 +32,7 @@ def test_the_gate_digest_judges_the_images_of_the_target(
     written: str, overlays: dict[str, Any], paths: list[str], tmp_path: Path
 ) -> None:
     project(tmp_path)
-    asked = Asked("sdxl-lora", *places("sdxl-lora", "dev", "prod", tmp_path))
+    asked = PromotionRequest("sdxl-lora", *places("sdxl-lora", "dev", "prod", tmp_path))
     assert tags_of(asked, source(image=written, environments=overlays), tmp_path) == paths
 
 

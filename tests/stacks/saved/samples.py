@@ -7,7 +7,7 @@ from typing import Any
 
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.gather import Source, state_of
-from trainform.stacks.saved.saved_review import Saved, What
+from trainform.stacks.saved.saved_review import FactKind, SavedReview
 
 KEY = b"5f1c2d7e8a544f0e9b1d3f6f6c1b2a90"
 SOURCE = Source("resnet.prod", Path("/nowhere"), KEY)
@@ -20,7 +20,7 @@ JOB_URN = (
 
 
 def exported(replicas: int = 4, time: str = "2026-11-23T09:14:00Z") -> dict[str, Any]:
-    """What `pulumi stack export` prints of a job with so many nodes."""
+    """FactKind `pulumi stack export` prints of a job with so many nodes."""
     job = {
         "urn": JOB_URN,
         "type": JOB,
@@ -29,7 +29,7 @@ def exported(replicas: int = 4, time: str = "2026-11-23T09:14:00Z") -> dict[str,
     return {"version": 3, "deployment": {"manifest": {"time": time}, "resources": [job]}}
 
 
-def facts(**more: Any) -> dict[What, Any]:
+def facts(**more: Any) -> dict[FactKind, Any]:
     """The facts of the review, with these."""
     given: dict[Any, Any] = {
         "backend": "s3://states",
@@ -56,6 +56,6 @@ def steps(component: dict[str, Any], job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def saved(stack: str = "resnet.prod") -> Saved:
+def saved(stack: str = "resnet.prod") -> SavedReview:
     """The whole review."""
-    return Saved(at="2026-11-23T09:20:00Z", stack=stack, commit="0123456789abcdef", facts=facts())
+    return SavedReview(at="2026-11-23T09:20:00Z", stack=stack, commit="0123456789abcdef", facts=facts())

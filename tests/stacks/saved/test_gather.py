@@ -18,7 +18,7 @@ from trainform.stacks.saved import gather
 from trainform.stacks.saved.gather import Source, provider_variables, state_of
 
 TOKEN = "hf_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7"
-DEV = load_environment("dev").checked()
+DEV = load_environment("dev").or_raise()
 SYSTEM: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Namespace",
@@ -74,11 +74,11 @@ def test_no_value_is_in_the_hashes(source: Source) -> None:
 
 def test_a_secret_counts_and_is_not_in_the_facts(source: Source) -> None:
     env = [{"name": "HF_TOKEN", "value": TOKEN}, {"name": "LETTER", "value": "INFO"}]
-    found = source.without_secrets({"spec": {"env": env, "replicas": 4}})
+    found = source.hash_secrets({"spec": {"env": env, "replicas": 4}})
     assert found["spec"]["replicas"] == 4
     assert found["spec"]["env"][1] == env[1]
     assert TOKEN not in str(found)
-    assert found != source.without_secrets({"spec": {"env": [{**env[0], "value": TOKEN[::-1]}, env[1]], "replicas": 4}})
+    assert found != source.hash_secrets({"spec": {"env": [{**env[0], "value": TOKEN[::-1]}, env[1]], "replicas": 4}})
 
 
 def test_every_resource_counts(source: Source) -> None:

@@ -24,9 +24,9 @@ from trainform.job.render import render_job
 from trainform.review.preview import Preview
 from trainform.review.read import read_preview
 from trainform.spec import Environment, Experiment
-from trainform.stacks.saved.moved import moved
+from trainform.stacks.saved.changed_facts import changed_facts
 from trainform.stacks.saved.preview import COMPARED, planned, touched
-from trainform.stacks.saved.saved_review import Moved
+from trainform.stacks.saved.saved_review import Change
 
 URN = previews.urn(previews.CONFIG_MAP, "notes")
 PROVIDER = previews.urn("pulumi:providers:kubernetes", "bert-cluster")
@@ -104,7 +104,7 @@ def test_a_masked_value_that_is_changed_after_the_review(type_: str, inputs: pre
     reviewed, other = found("rsync /data /backup"), found("rm -rf /data")
     assert "rsync" not in str(reviewed)
     assert reviewed == found("rsync /data /backup")
-    (change,) = moved({"step": reviewed}, {"step": other})
+    (change,) = changed_facts({"step": reviewed}, {"step": other})
     assert (change.path.partition(": ")[2], change.was, change.now) == ("(options).masked", None, None)
 
 
@@ -150,8 +150,8 @@ def objects() -> dict[str, Any]:
     return touched(reviewed().preview, ENVIRONMENT)[0]
 
 
-def changes(before: dict[str, Any]) -> list[Moved]:
-    return moved({"object": before}, {"object": objects()})
+def changes(before: dict[str, Any]) -> list[Change]:
+    return changed_facts({"object": before}, {"object": objects()})
 
 
 def jobs(found: dict[str, Any]) -> list[Any]:

@@ -60,11 +60,11 @@ def write(path: Path, *lines: str) -> None:
     path.chmod(0o755)
 
 
-@pytest.mark.parametrize(("beside_data", "stream"), [(False, "out"), (True, "err")])
+@pytest.mark.parametrize(("prints_data", "stream"), [(False, "out"), (True, "err")])
 def test_the_output_of_up_is_shown(
-    program: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], beside_data: bool, stream: str
+    program: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], prints_data: bool, stream: str
 ) -> None:
     write(program, 'echo "$@"; exit 7')
-    assert run_up("bert.dev", tmp_path, beside_data=beside_data) == 7
+    assert run_up("bert.dev", tmp_path, prints_data=prints_data) == 7
     shown = getattr(capfd.readouterr(), stream)
     assert shown == "up --yes --skip-preview --non-interactive -s bert.dev\n"

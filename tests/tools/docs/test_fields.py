@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from tools.docs.fields import environment_page, experiment_page
 from trainform.spec import Environment, Experiment
-from trainform.spec.model import models_of
+from trainform.spec.base_model import models_of
 
 PAGES = {Experiment: experiment_page(), Environment: environment_page()}
 

@@ -6,7 +6,7 @@ import getpass
 import subprocess
 from pathlib import Path
 
-from trainform.console.escaping import without_invisible
+from trainform.console.escaping import strip_invisible
 from trainform.console.secrets import masked_line
 from trainform.errors import TrainformError
 
@@ -35,7 +35,7 @@ def git_line(root: Path, *words: str) -> str:
 
 
 def _visible(text: str) -> str:
-    return " ".join(without_invisible(text).split())
+    return " ".join(strip_invisible(text).split())
 
 
 def _account() -> str:

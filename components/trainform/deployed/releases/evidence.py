@@ -1,4 +1,4 @@
-"""What a stack lacks by the gates of its environment: stack files are edited by hand, and gates are added later."""
+"""Gates that a stack has not passed: stack files are edited by hand, and gates are added later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from trainform.deployed.releases.gates import asked_gates, needs_release, promote_command
+from trainform.deployed.releases.gates import needs_release, promote_command, required_gates
 from trainform.deployed.releases.release import Release, release_of
 from trainform.errors import InputError, Problem, list_names, shorten
 from trainform.job.check import CheckedJob
@@ -19,8 +19,8 @@ from trainform.spec.release import SETTING, read_release_file
 PASSED = ("passed", "waived")
 """Results of a gate with which a release is written."""
 TEXTS = {
-    "program": "The program makes the job {experiment} without a release; {environment} takes releases only{asked}.",
-    "none": "{stack} follows no release, and {environment} takes releases only{asked}.",
+    "program": "The program makes the job {experiment} without a release; {environment} takes releases only{gates}.",
+    "none": "{stack} follows no release, and {environment} takes releases only{gates}.",
     "unreadable": "{stack} follows release {release}, whose evidence this version of trainform cannot read.",
     "elsewhere": "{stack} follows release {release}, which was promoted to {found}.",
     "gate": "Release {release} has neither passed nor waived the gate {gate} of {environment}.",
@@ -46,9 +46,9 @@ class Lack(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Return what is missing as a sentence."""
-        asked = list_names(asked_gates(self.environment.promotion))
+        gates = list_names(required_gates(self.environment.promotion))
         named = {**structs.asdict(self), "environment": self.environment.name}
-        named |= {"asked": f" (gates: {asked})" if asked else ""}
+        named |= {"gates": f" (gates: {gates})" if gates else ""}
         return TEXTS[self.kind].format(**named, sources=list_names(self.environment.promotion.sources))
 
     @property
@@ -58,7 +58,7 @@ class Lack(Struct, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """True if `check STACK`, `pulumi preview` and `pulumi up` refuse the stack for it."""
+        """Return True if `check STACK`, `pulumi preview` and `pulumi up` refuse the stack for it."""
         return self.code != LATER_GATE and needs_release(self.environment.promotion)
 
     @property
@@ -80,7 +80,7 @@ def lacks_of(
     short, needed = stack.rpartition("/")[2], needs_release(environment.promotion)
     if release is None:
         return (Lack("none", experiment, environment, short),) if needed else ()
-    if not (needed or asked_gates(environment.promotion)):
+    if not (needed or required_gates(environment.promotion)):
         return ()
     try:
         content = read_release_file(experiment, release, root)
@@ -93,20 +93,19 @@ def lacks_of(
 
 
 def lacks(stack: str, release: Release, environment: Environment) -> Iterator[Lack]:
-    """Yield what the release lacks. stack: without its project. A rollback has no gates: it restores what the stack had
-    before."""
-    promoted, asked = release.promoted, environment.promotion
+    """Yield what the release lacks. stack: without its project. A rollback restores, and needs no gates."""
+    promoted, promotion = release.promoted, environment.promotion
     lack = Lack("gate", str(release.experiment.get("name", "")), environment, stack, release.name)
     if promoted.target != stack:
-        if asked_gates(asked) or needs_release(asked):
-            yield structs.replace(lack, kind="elsewhere", found=shorten(release.told.promoted.target))
+        if required_gates(promotion) or needs_release(promotion):
+            yield structs.replace(lack, kind="elsewhere", found=shorten(release.masked.promoted.target))
     elif release.rollback is None:
-        for gate in asked_gates(asked):
+        for gate in required_gates(promotion):
             result = promoted.gates.get(gate)
             if result not in PASSED:
                 yield structs.replace(lack, gate=gate)
-            elif gate == "from" and result == "passed" and release.origin.environment not in asked.sources:
-                origin = shorten(release.told.origin.environment)
+            elif gate == "from" and result == "passed" and release.origin.environment not in promotion.sources:
+                origin = shorten(release.masked.origin.environment)
                 yield structs.replace(lack, kind="source", gate=gate, found=origin)
 
 
@@ -114,18 +113,18 @@ def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
     """Return the job of a stack, with what refuses the stack among its problems."""
     if checked.job is None:
         return checked
-    return _judged(checked, lacks_of(stack, checked.name, checked.release, checked.job.environment, root), root)
+    return _check_lacks(checked, lacks_of(stack, checked.name, checked.release, checked.job.environment, root), root)
 
 
 def check_program_gates(checked: CheckedJob) -> CheckedJob:
-    """Do the same for a job that a program makes by itself, without a release."""
+    """Do the same for a job of a program, which has no release."""
     if checked.job is None:
         return checked
-    return _judged(checked, [Lack("program", checked.name, checked.job.environment)], project_root())
+    return _check_lacks(checked, [Lack("program", checked.name, checked.job.environment)], project_root())
 
 
-def _judged(checked: CheckedJob, found: Iterable[Lack], root: Path) -> CheckedJob:
-    held = with_refusals(checked, found)
+def _check_lacks(checked: CheckedJob, found: Iterable[Lack], root: Path) -> CheckedJob:
+    held = add_refusals(checked, found)
     name = "" if held.job is None else held.job.environment.name
     return structs.replace(held, problems=(*held.problems, *_copies(checked.sources[1].name, name, root)))
 
@@ -138,7 +137,7 @@ def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:
         yield Problem("name", name, f"{own} has this name too", fix, used)
 
 
-def with_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:
+def add_refusals(checked: CheckedJob, found: Iterable[Lack]) -> CheckedJob:
     """Return the job with what is refused among its problems."""
     refused = (lack.problem for lack in found if lack.refused)
     return structs.replace(checked, problems=(*checked.problems, *refused))

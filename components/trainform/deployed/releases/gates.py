@@ -10,9 +10,9 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from trainform.backends.outcome import Outcome
-from trainform.console.escaping import without_invisible
+from trainform.console.escaping import strip_invisible
 from trainform.console.secrets import secret_in
-from trainform.deployed.releases.release import Waived
+from trainform.deployed.releases.release import GateWaiver
 from trainform.errors import Problem, list_names
 from trainform.spec.environment import Environment, GateName, Promotion
 from trainform.spec.names import did_you_mean
@@ -32,11 +32,11 @@ class Facts(Struct, frozen=True):
 
     environment: str
     outcome: Outcome | None
-    """Of its job; None if the job no longer exists."""
+    """The outcome of its job; None if the job no longer exists."""
     tags: tuple[str, ...]
     """Paths of the images that the experiment names without a digest."""
     commit: str
-    """Of git at the last `pulumi up`; "" if Pulumi's history has none."""
+    """The commit of git at the last `pulumi up`; "" if Pulumi's history has none."""
     dirty: bool | None
     now: datetime.datetime
     """With its time zone."""
@@ -44,28 +44,28 @@ class Facts(Struct, frozen=True):
     """A `pulumi up` changed the job object in place after its end."""
 
 
-class Judged(Struct, frozen=True):
+class GateResult(Struct, frozen=True):
     """The result of a gate that the environment sets. reason, fix: of a refusal, also where it is waived."""
 
     gate: GateName
     result: Result
     reason: str = ""
     fix: str = ""
-    waiver: Waived | None = None
+    waiver: GateWaiver | None = None
 
 
 Gate = Callable[[Promotion, Facts], Refusal | None]
 
 
-def _from(asked: Promotion, facts: Facts) -> Refusal | None:
-    if facts.environment in asked.sources:
+def _from(promotion: Promotion, facts: Facts) -> Refusal | None:
+    if facts.environment in promotion.sources:
         return None
-    names = list_names(asked.sources)
+    names = list_names(promotion.sources)
     reason = f"releases come from {names} only, and the source is in the environment {facts.environment}"
     return reason, f"promote it to a stack of {names} first, then from there"
 
 
-def _succeeded(asked: Promotion, facts: Facts) -> Refusal | None:
+def _succeeded(promotion: Promotion, facts: Facts) -> Refusal | None:
     if facts.outcome is None:
         return "the job of the source no longer exists, so its outcome is unknown", AGAIN
     if facts.outcome.word == "succeeded":
@@ -75,7 +75,7 @@ def _succeeded(asked: Promotion, facts: Facts) -> Refusal | None:
     return f"the job of the source has {WORDS[facts.outcome.word]}", AGAIN
 
 
-def _digest(asked: Promotion, facts: Facts) -> Refusal | None:
+def _digest(promotion: Promotion, facts: Facts) -> Refusal | None:
     if not facts.tags:
         return None
     names = list_names(facts.tags)
@@ -85,8 +85,8 @@ def _digest(asked: Promotion, facts: Facts) -> Refusal | None:
     )
 
 
-def _soak(asked: Promotion, facts: Facts) -> Refusal | None:
-    refused = _succeeded(asked, facts)
+def _soak(promotion: Promotion, facts: Facts) -> Refusal | None:
+    refused = _succeeded(promotion, facts)
     if refused is not None:
         return refused
     done = "" if facts.outcome is None else facts.outcome.at
@@ -94,17 +94,17 @@ def _soak(asked: Promotion, facts: Facts) -> Refusal | None:
         passed = facts.now - datetime.datetime.fromisoformat(done)
     except (TypeError, ValueError):  # no time, or one without a zone
         return "the time at which the job of the source succeeded is unknown", AGAIN
-    wanted = datetime.timedelta(seconds=seconds(str(asked.soak)))
-    if passed >= wanted:
+    soak = datetime.timedelta(seconds=seconds(str(promotion.soak)))
+    if passed >= soak:
         return None
-    until = datetime.datetime.fromisoformat(done) + wanted
+    until = datetime.datetime.fromisoformat(done) + soak
     return (
-        f"the job of the source succeeded less than {asked.soak} ago, at {done}",
+        f"the job of the source succeeded less than {promotion.soak} ago, at {done}",
         f"promote it after {until.astimezone(datetime.UTC).strftime('%Y-%m-%d %H:%M:%S')} UTC",
     )
 
 
-def _clean(asked: Promotion, facts: Facts) -> Refusal | None:
+def _clean(promotion: Promotion, facts: Facts) -> Refusal | None:
     if not facts.commit or facts.dirty is None:
         reason = "Pulumi's history has no commit of git for the last `pulumi up` of the source"
     elif facts.dirty:
@@ -122,23 +122,23 @@ WORDS = {
     "succeeded in part": "succeeded in part only: its operator calls it complete, but some of its pods failed",
 }
 GATES: Mapping[GateName, tuple[Callable[[Promotion], bool], Gate]] = {
-    "from": (lambda asked: bool(asked.sources), _from),
-    "succeeded": (lambda asked: asked.succeeded, _succeeded),
-    "digest": (lambda asked: asked.digest, _digest),
-    "soak": (lambda asked: asked.soak is not None, _soak),
-    "clean": (lambda asked: asked.clean, _clean),
+    "from": (lambda promotion: bool(promotion.sources), _from),
+    "succeeded": (lambda promotion: promotion.succeeded, _succeeded),
+    "digest": (lambda promotion: promotion.digest, _digest),
+    "soak": (lambda promotion: promotion.soak is not None, _soak),
+    "clean": (lambda promotion: promotion.clean, _clean),
 }
-"""For each gate whether an environment sets it, and why it refuses; in the order in which they are shown."""
+"""Two functions for each gate: whether the environment sets it, and why it refuses. In the order of reports."""
 
 
-def asked_gates(asked: Promotion) -> tuple[GateName, ...]:
+def required_gates(promotion: Promotion) -> tuple[GateName, ...]:
     """Return the gates that the environment sets."""
-    return tuple(gate for gate, (is_asked, _) in GATES.items() if is_asked(asked))
+    return tuple(gate for gate, (is_set, _) in GATES.items() if is_set(promotion))
 
 
-def needs_release(asked: Promotion) -> bool:
+def needs_release(promotion: Promotion) -> bool:
     """Return whether stacks of the environment must follow a release."""
-    return bool(asked_gates(asked)) if asked.required is None else asked.required
+    return bool(required_gates(promotion)) if promotion.required is None else promotion.required
 
 
 def promote_command(experiment: str, stack: str, environment: Environment) -> str:
@@ -147,26 +147,28 @@ def promote_command(experiment: str, stack: str, environment: Environment) -> st
     return f"trainform promote {experiment} --from {source} --to {stack}"
 
 
-def judge(environment: Environment, facts: Facts, waivers: Sequence[Waived] = ()) -> tuple[Judged, ...]:
+def judge(environment: Environment, facts: Facts, waivers: Sequence[GateWaiver] = ()) -> tuple[GateResult, ...]:
     """Return the result of each gate that is set. A waiver counts if the environment lets this person waive it."""
     waived = {waiver.gate: waiver for waiver in waivers}
-    return tuple(_judged(environment, facts, gate, waived.get(gate)) for gate in asked_gates(environment.promotion))
+    return tuple(
+        _judge_gate(environment, facts, gate, waived.get(gate)) for gate in required_gates(environment.promotion)
+    )
 
 
-def _judged(environment: Environment, facts: Facts, gate: GateName, waiver: Waived | None) -> Judged:
+def _judge_gate(environment: Environment, facts: Facts, gate: GateName, waiver: GateWaiver | None) -> GateResult:
     _, refusal = GATES[gate]
     refused = refusal(environment.promotion, facts)
     if refused is None:
-        return Judged(gate, "passed")
+        return GateResult(gate, "passed")
     reason, fix = refused
     allowed = environment.promotion.waivable.get(gate, [])
     if waiver is None:
         more = f"; or {list_names(allowed)} may waive it: {OPTION} {gate} --reason …" if allowed else ""
-        return Judged(gate, "refused", reason, f"{fix}{more}")
+        return GateResult(gate, "refused", reason, f"{fix}{more}")
     if names_of(waiver.by).isdisjoint(allowed):
         who = f"{list_names(allowed)} may waive it here, not {waiver.by}" if allowed else "it cannot be waived here"
-        return Judged(gate, "refused", f"{reason}, and {who}", fix)
-    return Judged(gate, "waived", reason, fix, waiver)
+        return GateResult(gate, "refused", f"{reason}, and {who}", fix)
+    return GateResult(gate, "waived", reason, fix, waiver)
 
 
 def names_of(person: str) -> set[str]:
@@ -175,7 +177,7 @@ def names_of(person: str) -> set[str]:
     return {person, name, rest.removesuffix(">")} - {""}
 
 
-def waiver_problems(waivers: Sequence[Waived], environment: Environment) -> Iterator[Problem]:
+def waiver_problems(waivers: Sequence[GateWaiver], environment: Environment) -> Iterator[Problem]:
     """Yield what is wrong with waivers, whoever writes them: an unknown gate, a gate that is not set, no reason."""
     for waiver in waivers:
         gate = next((name for name in GATES if name == waiver.gate), None)
@@ -191,7 +193,7 @@ def waiver_problems(waivers: Sequence[Waived], environment: Environment) -> Iter
 
 def reason_problems(reason: str) -> Iterator[Problem]:
     """Yield what is wrong with a reason, which stays in a release."""
-    if not without_invisible(reason).strip(" .…"):
+    if not strip_invisible(reason).strip(" .…"):
         yield Problem(REASON, None, "no reason is given", "write why, for those who read the release")
     elif HALF.search(reason):
         yield Problem(REASON, None, "the reason is not UTF-8", "write it in UTF-8")

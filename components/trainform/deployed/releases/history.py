@@ -19,8 +19,8 @@ from trainform.plan.record import Record
 from trainform.spec.release import digest
 
 AT_ONCE = 4
-What = Literal["promotion", "rollback", "up", "destroy"]
-KINDS: Mapping[str, What] = {"update": "up", "destroy": "destroy"}
+EventKind = Literal["promotion", "rollback", "up", "destroy"]
+KINDS: Mapping[str, EventKind] = {"update": "up", "destroy": "destroy"}
 """The updates of Pulumi that make or delete objects."""
 UNFINISHED = "an up runs or was killed"
 
@@ -65,7 +65,7 @@ class Event(Struct, frozen=True):
     at: str
     experiment: str
     stack: str
-    what: What
+    what: EventKind
     release: str
     result: str = ""
     by: str = ""
@@ -73,7 +73,7 @@ class Event(Struct, frozen=True):
 
 
 def read_stacks(stacks: Sequence[ProjectStack], root: Path) -> list[StackNow]:
-    """Read what is deployed in the stacks, and what was. What cannot be read is in `not_read`."""
+    """Read what is deployed in the stacks, and what was. EventKind cannot be read is in `not_read`."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
         return [*threads.map(lambda place: _read(place, root), stacks)]
 
@@ -102,16 +102,16 @@ def _reason(error: TrainformError) -> str:
 
 def events(releases: Iterable[Release], stacks: Sequence[StackNow]) -> list[Event]:
     """Return every known event, the newest first."""
-    found = [_of_release(release) for release in releases]
-    found += [_of_update(now.place, update) for now in stacks for update in now.updates if update.kind in KINDS]
+    found = [_release_event(release) for release in releases]
+    found += [_update_event(now.place, update) for now in stacks for update in now.updates if update.kind in KINDS]
     return sorted(found, key=lambda event: (event.at, event.what == "up"), reverse=True)
 
 
-def _of_release(release: Release) -> Event:
-    told = release.told
-    promoted, back = told.promoted, told.rollback
-    details = _promotion(told) if back is None else (told.way, f"reason: {back.reason}")
-    what: What = "promotion" if back is None else "rollback"
+def _release_event(release: Release) -> Event:
+    shown = release.masked
+    promoted, back = shown.promoted, shown.rollback
+    details = _promotion(shown) if back is None else (shown.way, f"reason: {back.reason}")
+    what: EventKind = "promotion" if back is None else "rollback"
     experiment = str(release.experiment["name"])
     return Event(promoted.at, experiment, promoted.target, what, release.name, by=promoted.by, details=tuple(details))
 
@@ -126,7 +126,7 @@ def _promotion(release: Release) -> Iterator[str]:
     yield from (f"{waived.by} waived {waived.gate}: {waived.reason}" for waived in promoted.waived)
 
 
-def _of_update(place: ProjectStack, update: Update) -> Event:
+def _update_event(place: ProjectStack, update: Update) -> Event:
     details = [commit_text(update.commit, update.dirty)] if update.commit else []
     details += ["for a part of the stack"] if update.in_part else []
     what, at = KINDS[update.kind], update.ended or update.started

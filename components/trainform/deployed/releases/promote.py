@@ -28,7 +28,7 @@ UNKNOWN = "unknown"  # of a job that the cluster has no more
 def experiment_of(source: Source) -> dict[str, Any]:
     """Return the experiment of a release: for all environments, with every default and the digests that were run."""
     model = recorded(source.record, source.stack)
-    return as_released(pinned(model, source.ran, source.record.environment.get("registries", {})))
+    return experiment_for_release(pinned(model, source.ran, source.record.environment.get("registries", {})))
 
 
 def recorded(record: Record, stack: str) -> Experiment:
@@ -39,11 +39,11 @@ def recorded(record: Record, stack: str) -> Experiment:
         by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
         raise TrainformError(
             f"what is deployed in {stack} was recorded by {by}, and cannot be read by this version",
-            f"`pulumi up -s {stack.rpartition('/')[2]}` records it anew, or use that version",
+            f"`pulumi up -s {stack.rpartition('/')[2]}` records it again, or use that version",
         ) from None
 
 
-def as_released(experiment: Experiment) -> dict[str, Any]:
+def experiment_for_release(experiment: Experiment) -> dict[str, Any]:
     """Return the experiment with every default, as a release has it."""
     return parse_dates(resolve_with_overlays(experiment) if experiment.environments else resolved(experiment))
 
@@ -90,9 +90,9 @@ def not_of_source(job: RenderedJob, source: Source) -> dict[str, str]:
 def _images_of_pods(job: RenderedJob) -> dict[str, str]:
     """Return the images that the experiment names and its pods have, by their paths."""
     templates = BACKENDS[job.plan.backend].templates(job.plan, job.manifests)
-    made = {name for template in templates for name in _names(template.spec)}
+    used = {name for template in templates for name in _names(template.spec)}
     named = named_images(resolved(job.experiment)).items()
-    return {path: image for path, image in named if pulled(image, job.environment.registries) in made}
+    return {path: image for path, image in named if pulled(image, job.environment.registries) in used}
 
 
 def _names(spec: Mapping[str, Any]) -> Iterator[str]:

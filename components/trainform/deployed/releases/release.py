@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from trainform.console.secrets import masked
 from trainform.deployed.stacks import followed
 from trainform.errors import InputError, Problem
-from trainform.spec.model import Model
+from trainform.spec.base_model import Model
 from trainform.spec.release import digest
 from trainform.spec.source import Source, join_path
 
@@ -34,7 +34,7 @@ class Origin(Model):
     seconds: int | None
 
 
-class Waived(Model):
+class GateWaiver(Model):
     """A gate that did not hold, and was waived."""
 
     gate: str
@@ -42,9 +42,9 @@ class Waived(Model):
     by: str
 
 
-class Promoted(Model):
-    """How the release came to its stack. gates: the result of each gate of the environment. replaces: the release that
-    the stack followed before; None: it followed the experiment's file, or did not exist."""
+class PromotionRecord(Model):
+    """The promotion of a release to its stack. gates: the result of each gate of the environment. replaces: the release
+    that the stack followed before; None: it followed the experiment's file, or did not exist."""
 
     by: str
     at: str
@@ -52,12 +52,12 @@ class Promoted(Model):
     target: str = Field(alias="to")
     replaces: str | None
     gates: dict[str, str]
-    waived: list[Waived]
+    waived: list[GateWaiver]
 
 
 class Rollback(Model):
-    """Of a release that restores an earlier one: that from which the stack came (None: it followed the experiment's
-    file), and the one that it restores (None: it was deployed before there were releases)."""
+    """The rollback that made a release. of: the release that the stack followed; None: the experiment's file. to: the
+    restored release; None: it was deployed before there were releases."""
 
     of: str | None
     to: str | None
@@ -70,7 +70,7 @@ class Release(Model):
     format: Literal[1] = Field(default=1, alias="release")
     experiment: dict[str, Any]
     origin: Origin
-    promoted: Promoted
+    promoted: PromotionRecord
     rollback: Rollback | None = None
 
     @property
@@ -93,19 +93,19 @@ class Release(Model):
         return f"from {followed(self.rollback.of)} back to {after}"
 
     @property
-    def told(self) -> Release:
-        """Return the same with its evidence masked, since a forged release may hold a secret there."""
+    def masked(self) -> Release:
+        """The same with its evidence masked: a forged release may hold a secret there."""
         evidence = {key: value for key, value in self.data().items() if key != "experiment"}
         return Release(experiment=self.experiment, **masked(evidence))
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """Where it comes from, as it is shown to programs, with the hash of the experiment instead of it."""
-        shown = {key: value for key, value in self.told.data().items() if key != "experiment"}
+        """The masked evidence for programs, with the hash of the experiment instead of the experiment."""
+        shown = {key: value for key, value in self.masked.data().items() if key != "experiment"}
         return {**shown, "content": self.content}
 
     def data(self) -> dict[str, Any]:
-        """The content of the file."""
+        """Return the content of the file."""
         found = {**self.model_dump(by_alias=True), "experiment": self.experiment}
         return {key: value for key, value in found.items() if key != "rollback" or value is not None}
 

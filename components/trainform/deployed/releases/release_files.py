@@ -13,10 +13,10 @@ from trainform.deployed.releases.release import Release, release_of
 from trainform.errors import InputError, Problem, TrainformError, each_result
 from trainform.manifests.documents import ReadableDumper
 from trainform.project import RELEASES, release_path
-from trainform.spec.release import Released, read_release_file
+from trainform.spec.release import ReleasedExperiment, read_release_file
 
 HEAD = """\
-# A release, written by trainform. Nobody edits it: its name is the hash of what is in it.
+# A release, written by trainform. Do not edit it: its name is the hash of its content.
 """
 
 
@@ -57,9 +57,9 @@ def as_text(release: Release) -> str:
 FIX = "`trainform history EXPERIMENT` shows the releases of an experiment"
 
 
-def released(name: str, root: Path) -> Released:
+def released(name: str, root: Path) -> ReleasedExperiment:
     """Return the release of any experiment; InputError if there is none of this name."""
     found = sorted(root.glob(release_path("*", name)))
     if not found:
         raise InputError([Problem("release", name, f"no file of stacks/{RELEASES}/ has this name", FIX)])
-    return Released(found[0].parent.name, name)
+    return ReleasedExperiment(found[0].parent.name, name)

@@ -1,4 +1,4 @@
-"""What a rollback of a stack restores, and its release. Pure functions of releases and of Pulumi's history."""
+"""The experiment that a rollback restores, and its release. Pure functions of releases and Pulumi's history."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.deployed.earlier import EarlierDeployment
-from trainform.deployed.releases.promote import as_released, origin, recorded
-from trainform.deployed.releases.release import Origin, Promoted, Release, Rollback
+from trainform.deployed.releases.promote import experiment_for_release, origin, recorded
+from trainform.deployed.releases.release import Origin, PromotionRecord, Release, Rollback
 from trainform.manifests.shapes import mapping
 from trainform.spec.release import digest
 
 
-class Restored(Struct, frozen=True):
-    """What a rollback restores. release: its name; None if it was deployed without one."""
+class RestoredExperiment(Struct, frozen=True):
+    """The experiment that a rollback restores. release: its name; None if it was deployed without one."""
 
     release: str | None
     experiment: dict[str, Any]
@@ -29,7 +29,7 @@ class Checkpoint(Struct, frozen=True):
     written_by: str
     """The revision that is deployed; if that is unknown, the release that the stack follows."""
     mount: str
-    """Where the restored experiment mounts it."""
+    """The path at which the restored experiment mounts it."""
     keep: bool
     """`pulumi destroy` leaves the claim."""
 
@@ -108,21 +108,21 @@ class Past(Struct, frozen=True):
             if content != now and each.update.release not in self.releases and not is_later:
                 yield each
 
-    def restored(self, name: str) -> Restored:
+    def restored(self, name: str) -> RestoredExperiment:
         """Return what a rollback to the release restores."""
         found = self.releases[self.restored_by(name)]
-        return Restored(found.name, found.experiment, found.origin)
+        return RestoredExperiment(found.name, found.experiment, found.origin)
 
 
-def of_deployment(found: EarlierDeployment, stack: str, environment: str) -> Restored:
-    """Return what the stack (PROJECT/STACK) had deployed. TrainformError if this version cannot read it."""
-    experiment = as_released(recorded(found.record, stack))
-    return Restored(None, experiment, origin(stack, environment, found.record, found.update))
+def restored_deployment(found: EarlierDeployment, stack: str, environment: str) -> RestoredExperiment:
+    """Return the deployment of the stack (PROJECT/STACK). TrainformError if this version cannot read it."""
+    experiment = experiment_for_release(recorded(found.record, stack))
+    return RestoredExperiment(None, experiment, origin(stack, environment, found.record, found.update))
 
 
-def rollback(restored: Restored, current: str | None, stack: str, reason: str, by: str, at: str) -> Release:
+def rollback(restored: RestoredExperiment, current: str | None, stack: str, reason: str, by: str, at: str) -> Release:
     """Return the release of a rollback: the whole earlier experiment, with its evidence. current: the release that the
     stack follows. at: in UTC, to the second."""
-    promoted = Promoted(by=by, at=at, source=stack, target=stack, replaces=current, gates={}, waived=[])
+    promoted = PromotionRecord(by=by, at=at, source=stack, target=stack, replaces=current, gates={}, waived=[])
     back = Rollback(of=current, to=restored.release, reason=reason)
     return Release(experiment=restored.experiment, origin=restored.origin, promoted=promoted, rollback=back)

@@ -1,5 +1,5 @@
-"""What is deployed in a stack, as far as a release of it needs it: the record in Pulumi's state, which users of the
-cluster cannot edit, and the job and its pods, read live."""
+"""The parts of a deployment from which a release is made: the record in Pulumi's state, which users of the cluster
+cannot edit, and the live job and its pods."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from trainform.deployed.earlier import EarlierDeployment, earlier_deployments
 from trainform.deployed.engine import exported
 from trainform.deployed.stacks import ProjectStack
 from trainform.deployed.state import record_in, unfinished
-from trainform.deployed.updates import OF_OBJECTS, Update, updates
+from trainform.deployed.updates import CHANGES_OBJECTS, Update, updates
 from trainform.errors import TrainformError
 from trainform.plan.images import image_ids
 from trainform.plan.record import Record
 from trainform.project import deploy
 
 SECONDS = 3.0 * defaults.CONNECT_SECONDS
-OF_NO_POD = frozenset({"owner", "ttl"})
+NOT_IN_PODS = frozenset({"owner", "ttl"})
 """Fields of an experiment that do not reach its pods."""
 
 
@@ -50,8 +50,7 @@ class Source(Struct, frozen=True):
 
 
 def read_source(place: ProjectStack, root: Path) -> Source:
-    """Read what is deployed in the stack. TrainformError if nothing is, if the last `pulumi up` failed or has not
-    ended, or if it cannot be read."""
+    """Read the deployment of the stack. TrainformError unless the last `pulumi up` succeeded and can be read."""
     stack, experiment = place.name, place.experiment
     done = updates(stack, root)
     update = last_up(stack, done)
@@ -91,19 +90,19 @@ def is_another_run(record: Record, earlier: Iterable[EarlierDeployment], done: S
         return True
     if before is None:
         return True
-    since = [update for update in done if update.kind in OF_OBJECTS and update.started > before.update.started]
-    return not all(update.deployed for update in since) or _of_pods(before.record) != _of_pods(record)
+    since = [update for update in done if update.kind in CHANGES_OBJECTS and update.started > before.update.started]
+    return not all(update.deployed for update in since) or _pod_inputs(before.record) != _pod_inputs(record)
 
 
-def _of_pods(record: Record) -> tuple[Any, ...]:
-    """Return what of the record reaches the pods."""
-    experiment = {field: value for field, value in record.experiment.items() if field not in OF_NO_POD}
+def _pod_inputs(record: Record) -> tuple[Any, ...]:
+    """Return the parts of the record that reach the pods."""
+    experiment = {field: value for field, value in record.experiment.items() if field not in NOT_IN_PODS}
     return record.revision, record.job, record.run, experiment, record.environment
 
 
 def last_up(stack: str, done: Sequence[Update]) -> Update:
     """Return the last `pulumi up` of the stack. TrainformError if something changed its objects after it."""
-    found = next((update for update in done if update.kind in OF_OBJECTS), None)
+    found = next((update for update in done if update.kind in CHANGES_OBJECTS), None)
     if found is not None and found.deployed:
         return found
     if found is None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from trainform.console.atomic import replacing
-from trainform.console.locking import alone_in
+from trainform.console.locking import lock_folder
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import write_releases
 from trainform.deployed.stacks import followed
@@ -21,12 +21,11 @@ from trainform.spec.stack import pinned_release, spellings
 
 
 def follow_all(releases: Mapping[str, Release], root: Path) -> None:
-    """Write the releases and let each stack follow its own: all of them or none.
+    """Write the releases and let each stack follow its own: all of them or none. The releases come first.
 
-    The releases come first: an interruption leaves a release without a stack, and never a stack without its release.
     TrainformError if a stack follows another release by now than the one that is to be replaced.
     """
-    with alone_in((root / stack_path(next(iter(releases)))).parent):
+    with lock_folder((root / stack_path(next(iter(releases)))).parent):
         for stack, release in releases.items():
             _refuse_moved(release, stack, root)
         # before anything is written: an error if a stack's file cannot be changed
@@ -65,11 +64,11 @@ def _text_with(stack: str, name: str, root: Path) -> str | None:
     """Return the new text of the stack's file; None if it names the release already."""
     path = stack_path(stack)
     text = read_text(root / path, path)
-    written = with_release(text, name, path, root)
+    written = insert_release(text, name, path, root)
     return None if written == text else written
 
 
-def with_release(text: str, name: str, path: str, root: Path) -> str:
+def insert_release(text: str, name: str, path: str, root: Path) -> str:
     """Return the text of a stack's file with the release, behind the experiment where the file has none."""
     written, value = text, f'"{name}"'  # without quotes digits, also around an `e`, are a number
     key = _key_in(text, "release", root)
@@ -95,7 +94,7 @@ def _key_in(text: str, key: str, root: Path) -> str | None:
 
 
 def _differ_by_release(before: str, after: str, key: str, name: str) -> bool:
-    """True if nothing but the release differs."""
+    """Return True if nothing but the release differs."""
     try:
         expected = parse_mapping(before, "").data
         expected["config"] = {**expected["config"], key: name}

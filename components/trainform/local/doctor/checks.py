@@ -9,7 +9,7 @@ import os
 from trainform import defaults
 from trainform.errors import TrainformError
 from trainform.local.doctor import cluster, machine
-from trainform.local.doctor.model import Check, Finding, Findings, Request, State
+from trainform.local.doctor.check_runs import Check, Finding, Findings, Request, State
 from trainform.local.sandbox.folder import Layout, chosen_folder
 from trainform.local.sandbox.state import read_settings
 from trainform.local.sandbox.status import is_up
@@ -62,7 +62,7 @@ USE_SANDBOX = 'eval "$(trainform sandbox env)"'
 FIXED_BY_SANDBOX = ("pulumi", "pulumi_login", "kubeconfig", "cluster")
 
 
-def with_sandbox_fix(findings: Findings, request: Request) -> dict[str, Finding]:
+def apply_sandbox_fix(findings: Findings, request: Request) -> dict[str, Finding]:
     """Return the findings with one command as the fix of the checks that a sandbox fixes, if it is the cause."""
     fix = ""
     with contextlib.suppress(TrainformError):  # its folder cannot be read

@@ -13,18 +13,21 @@ from trainform.cluster.api import ClusterApi, each, refusal
 from trainform.cluster.identity import environment_problem, is_sandbox
 from trainform.cluster.live_objects import path_of
 from trainform.cluster.operators import operators, served_operators
-from trainform.local.doctor.model import Finding, Findings, Request, State
+from trainform.local.doctor.check_runs import Finding, Findings, Request, State
 from trainform.project import deploy
 from trainform.spec.environment import Environment
 
 ANONYMOUS = "system:anonymous"
-# The requests of Pulumi's Kubernetes provider (4.25) for its objects. Without `list` it does not see a deletion and
-# waits ten minutes;
-# without `get` it crashes.
+# Requests of Pulumi's provider (4.25). Without `list` it waits ten minutes for a deletion, without `get` it crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
-OF_EXPERIMENTS = ("configmaps", "services", "secrets", "persistentvolumeclaims")  # in addition to the operator's kinds
+EXPERIMENT_KINDS = (
+    "configmaps",
+    "services",
+    "secrets",
+    "persistentvolumeclaims",
+)  # and the operator's
 NAMESPACES, PRIORITY_CLASSES = "namespaces", "priorityclasses.scheduling.k8s.io"
-OF_CLUSTER = frozenset({NAMESPACES, PRIORITY_CLASSES, *QUEUE_CRDS})
+CLUSTER_SCOPED = frozenset({NAMESPACES, PRIORITY_CLASSES, *QUEUE_CRDS})
 
 
 def look_at_kubeconfig(request: Request, findings: Findings) -> Finding:
@@ -122,12 +125,11 @@ def _environment(request: Request) -> Environment:
 
 
 def experiment_kinds(backend: str, admission: str) -> list[str]:
-    """Return the kinds that `pulumi up` of an experiment may create. Queues are left out: few experiments have their
-    own."""
+    """Return the kinds that `pulumi up` of an experiment may create, without queues: few experiments have one."""
     operator = BACKENDS[backend]
     group = operator.API_VERSION.partition("/")[0]
     gangs = PODGROUP_CRDS if admission == defaults.VOLCANO and operator.MAKES_GANGS else ()
-    return [*OF_EXPERIMENTS, *(f"{plural}.{group}" for plural in operator.PLURALS), *gangs]
+    return [*EXPERIMENT_KINDS, *(f"{plural}.{group}" for plural in operator.PLURALS), *gangs]
 
 
 def environment_kinds(environment: Environment) -> list[str]:
@@ -156,7 +158,7 @@ def look_at_environment_rights(request: Request, findings: Findings) -> Finding:
 def _rights(api: ClusterApi, kinds: Sequence[str], environment: Environment) -> Finding:
     """Return a finding with the verbs that are not allowed on objects of these kinds."""
     namespace = environment.namespace.name
-    where = "" if OF_CLUSTER.issuperset(kinds) else f" in the namespace {namespace}"
+    where = "" if CLUSTER_SCOPED.issuperset(kinds) else f" in the namespace {namespace}"
     reviews = [(verb, kind) for kind in kinds for verb in VERBS]
     allowed = each(lambda review: _is_allowed(api, *review, namespace), reviews)
     refused: dict[str, list[str]] = {}
@@ -172,7 +174,7 @@ def _rights(api: ClusterApi, kinds: Sequence[str], environment: Environment) -> 
 def _is_allowed(api: ClusterApi, verb: str, kind: str, namespace: str) -> bool:
     plural, _, group = kind.partition(".")
     attributes = {"verb": verb, "group": group, "resource": plural}
-    attributes |= {} if kind in OF_CLUSTER else {"namespace": namespace}
+    attributes |= {} if kind in CLUSTER_SCOPED else {"namespace": namespace}
     path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
     answer = api.post(path, {**review, "spec": {"resourceAttributes": attributes}})

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from trainform.errors import shorten
-from trainform.local.doctor.model import Finding, Findings, Request, State
+from trainform.local.doctor.check_runs import Finding, Findings, Request, State
 from trainform.local.toolchain.cache import cache_folder, toolchain_folder
 from trainform.local.toolchain.ensure import pending_work
 from trainform.local.toolchain.parts import PLUGIN_VERSION, build_time
@@ -130,8 +130,7 @@ def look_at_pulumi(request: Request, findings: Findings) -> Finding:
 
 
 def plugin_lack(python: Mapping[str, Any], home: Path) -> tuple[str, str] | None:
-    """Return what the tool chain's Pulumi lacks and the fix: it downloads no plugin, so the SDK must have the version
-    of its plugin."""
+    """Return what the tool chain's Pulumi lacks, and the fix: it downloads no plugin for another SDK version."""
     sdk = python.get("pulumi-kubernetes")
     if sdk is None or f"v{sdk}" in plugin_versions(home):
         return None

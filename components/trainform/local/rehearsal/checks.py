@@ -17,7 +17,7 @@ NOWHERE = Place("", "")  # no check here depends on where a pod runs
 
 
 def source_problems(workload: Workload) -> list[Problem]:
-    """A problem for each value or file that a container or a volume reads from an object that does not exist."""
+    """Return a problem for each value or file that a container or a volume reads from an object that does not exist."""
     problems: list[Problem] = []
     for pod in workload.pods:
         sources = Sources(workload, pod, NOWHERE)
@@ -39,23 +39,21 @@ def source_problems(workload: Workload) -> list[Problem]:
 def checked_volumes(
     workload: Workload, sandboxes: Mapping[str, Sandbox], folders: Mapping[str, Path]
 ) -> dict[str, dict[str, Volume]]:
-    """The volumes of each pod, by names of pod and volume; InputError with every problem of the workload.
-
-    folders: the folders of this machine that take the place of claims, by the claim's name."""
-    made: dict[str, dict[str, Volume]] = {}
+    """Return the volumes of each pod by name. InputError with every problem. folders: those that replace claims."""
+    found: dict[str, dict[str, Volume]] = {}
     problems: list[Problem] = []
     for pod in workload.pods:
         name = pod_name(pod)
         try:
-            made[name] = pod_volumes(pod, sandboxes[name].node, folders)
+            found[name] = pod_volumes(pod, sandboxes[name].node, folders)
         except InputError as error:
             problems += error.problems
     problems += source_problems(workload)
     if not problems:
-        problems += _unused(folders, (volume for volumes in made.values() for volume in volumes.values()))
+        problems += _unused(folders, (volume for volumes in found.values() for volume in volumes.values()))
     if problems:
         raise InputError(problems)
-    return made
+    return found
 
 
 def _unused(folders: Mapping[str, Path], volumes: Iterable[Volume]) -> Iterable[Problem]:

@@ -1,4 +1,4 @@
-"""CPU processes in place of accelerators: the same plan with fewer of them on each node."""
+"""CPU processes instead of accelerators: the same plan with fewer of them on each node."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def smaller_plan(plan: Plan, experiment: Experiment, environment: Environment, p
     return structs.replace(smaller, ends_with=plan.ends_with)
 
 
-def with_processes(live: Workload, planned: Workload, smaller: Workload) -> Workload:
+def reduce_processes(live: Workload, planned: Workload, smaller: Workload) -> Workload:
     """The live pods with the numbers of the smaller plan: values that are as planned become those of the smaller plan,
     and values that the cluster has changed stay."""
     return dataclasses.replace(
@@ -50,7 +50,7 @@ def differences(plan: Plan, smaller: Plan) -> Iterator[str]:
         if role.accelerators is not None and role.accelerators != fewer.accelerators:
             kind, count = role.accelerators
             now = fewer.accelerators[1] if fewer.accelerators is not None else 0
-            yield f"{role.name}: {now} CPU processes in place of {count} {kind}"
+            yield f"{role.name}: {now} CPU processes instead of {count} {kind}"
 
 
 def _reduced(experiment: Experiment, processes: int) -> Experiment:

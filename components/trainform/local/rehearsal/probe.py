@@ -1,5 +1,4 @@
-"""`--probe`: small programs take the place of the training script. Variables tell them which world the plan expects to
-form."""
+"""`--probe`: small programs replace the training script. Variables describe the world that the plan expects."""
 
 from __future__ import annotations
 
@@ -27,10 +26,8 @@ WATCH = "probe_watch.py"
 
 
 class Probe(Struct, frozen=True):
-    """The program in the place of the script.
-
-    ordered: the plan decides the ranks. watched: the launcher's agents meet before they start any script, so a second
-    program watches the launcher and names the nodes that are missing."""
+    """The program that replaces the script. ordered: the plan decides the ranks. watched: the launcher's agents meet
+    before they start a script, so a second program names the nodes that are missing."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -54,10 +51,9 @@ ONE_PER_POD = frozenset(
 
 
 def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> Workload:
-    """The workload with the probe in the place of the script in every launched pod; the other pods stay as they are.
+    """Return the workload with the probe instead of the script in every launched pod. seconds: for the world to form.
 
-    seconds: how long the world may take to form. InputError for a role whose own command the launcher does not
-    start."""
+    InputError for a role whose own command the launcher does not start."""
     # a launcher does not start a role's own command
     own = [role for role in plan.roles if role.launched and _starts(role, COMMAND_SCRIPT)]
     if own and plan.launcher not in ONE_PER_POD:
@@ -70,13 +66,12 @@ def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = 
 
 
 def programs() -> dict[str, str]:
-    """The probes' programs by file name; they import one another from the folder that holds them."""
+    """Return the probes' programs by file name; they import one another from the folder that holds them."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(PROGRAMS.glob("probe_*.py"))}
 
 
 def expectations(plan: Plan) -> dict[str, dict[str, str]]:
-    """The variables TRAINFORM_EXPECT_* of each launched role, which the probes compare with the world that they
-    find."""
+    """Return the variables TRAINFORM_EXPECT_* of each launched role, which the probes compare with their world."""
     if plan.launcher == "tensorflow":
         return {role.name: _cluster(plan) | _task(role) for role in plan.roles if role.launched}
     world = _world(plan)
@@ -84,8 +79,7 @@ def expectations(plan: Plan) -> dict[str, dict[str, str]]:
 
 
 def probe_args(launcher: Launcher) -> tuple[str, ...]:
-    """The container's arguments with the probe in the place of the script or program. The launcher's own options
-    stay."""
+    """Return the container's arguments with the probe instead of the program. The launcher's own options stay."""
     probe = PROBES[launcher.kind]
     words = (f"{MOUNT}/{probe.program}", *probe.arguments)
     if launcher.script is not None:
@@ -97,14 +91,13 @@ def probe_args(launcher: Launcher) -> tuple[str, ...]:
 
 
 def _interpreter(command: list[str]) -> str:
-    """The user's program if it is a Python, else `python3`: an image may have several Pythons, and only one with the
-    framework."""
+    """Return the user's Python, else `python3`: an image may have several, and only one with the framework."""
     is_python = bool(command) and PurePosixPath(command[0]).name.startswith("python")
     return command[0] if is_python else "python3"
 
 
 def _world(plan: Plan) -> dict[str, str]:
-    """The variables that describe the expected world of ranks."""
+    """Return the variables that describe the expected world of ranks."""
     pods = _nodes(plan)
     slots = {pod.name: _processes(plan, pod, place) for place, pod in enumerate(pods)}
     variables = {
@@ -123,7 +116,7 @@ def _world(plan: Plan) -> dict[str, str]:
 
 
 def _nodes(plan: Plan) -> list[Pod]:
-    """The pods of the world in order of rank; in an elastic job the pods that exist at the beginning."""
+    """Return the pods of the world in order of rank; in an elastic job the pods that exist at the beginning."""
     ranked = {role.name for role in plan.ranked}
     return [
         pod for pod in plan.pods() if pod.role in ranked and (pod.rank is not None or plan.world.bounds is not None)
@@ -131,7 +124,7 @@ def _nodes(plan: Plan) -> list[Pod]:
 
 
 def _processes(plan: Plan, pod: Pod, place: int) -> int:
-    """The number of processes on a node: from the hostfile, else from the variable that the launcher reads."""
+    """Return the number of processes on a node: from the hostfile, else from the variable that the launcher reads."""
     if plan.launcher in ONE_PER_POD:
         return 1
     if plan.hosts:
@@ -144,7 +137,7 @@ def _processes(plan: Plan, pod: Pod, place: int) -> int:
 
 
 def _cluster(plan: Plan) -> dict[str, str]:
-    """The number of tasks in TensorFlow's cluster, by type; the evaluator is not part of the cluster."""
+    """Return the number of tasks in TensorFlow's cluster, by type; the evaluator is not part of the cluster."""
     kinds = {role.name: _task(role)["TRAINFORM_EXPECT_TASK"] for role in plan.roles}
     return {"TRAINFORM_EXPECT_CLUSTER": json.dumps(Counter(kinds[pod.role] for pod in _nodes(plan)))}
 
@@ -155,7 +148,7 @@ def _task(role: RolePlan) -> dict[str, str]:
 
 
 def _value(roles: tuple[RolePlan, ...], name: str) -> str | None:
-    """The text of a variable in the first role that has it; None where no role has it as text."""
+    """Return the text of a variable in the first role that has it; None if no role has it as text."""
     values = (variable.value for role in roles for variable in role.env if variable.name == name)
     return next((value for value in values if isinstance(value, str)), None)
 

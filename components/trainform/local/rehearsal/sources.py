@@ -20,14 +20,12 @@ from trainform.manifests.objects import pod_selector
 from trainform.manifests.ssh_files import identity_files, ssh_names
 from trainform.plan.model import Plan
 
-STAND_IN = "stand-in-of-this-rehearsal"
+PLACEHOLDER_VALUE = "stand-in-of-this-rehearsal"
 
 
-def from_plan(plan: Plan) -> Workload:
-    """The pods as the operator's controller would make them.
-
-    Secrets and ConfigMaps that are not the job's own do not exist on this machine: stand-ins take their place, and the
-    notes name them."""
+def workload_of_plan(plan: Plan) -> Workload:
+    """Return the pods as the operator's controller would make them. Placeholders, which the notes name, replace the
+    Secrets and ConfigMaps of others."""
     manifests = job_manifests(plan)
     bodies = [manifest.body for manifest in manifests]
     pods, further = BACKENDS[plan.backend].pods(plan, manifests)
@@ -40,24 +38,22 @@ def from_plan(plan: Plan) -> Workload:
         for reference in references(pods)
         if not reference.optional and reference.name not in (known if reference.kind == SECRET else config_maps)
     ]
-    stand_ins = {kind: _stand_ins(missing, kind) for kind in (CONFIG_MAP, SECRET)}
+    placeholders = {kind: _placeholders(missing, kind) for kind in (CONFIG_MAP, SECRET)}
     return _workload(
         plan,
         pods,
-        config_maps=config_maps | stand_ins[CONFIG_MAP],
+        config_maps=config_maps | placeholders[CONFIG_MAP],
         secrets=known
-        | {name: {key: value.encode() for key, value in data.items()} for name, data in stand_ins[SECRET].items()},
+        | {name: {key: value.encode() for key, value in data.items()} for name, data in placeholders[SECRET].items()},
         services=(*_select_kind(bodies, "Service"), *_operator_services(plan, pods)),
         notes=tuple(
-            _stand_in_note(kind, name, data) for kind, named in stand_ins.items() for name, data in named.items()
+            _placeholder_note(kind, name, data) for kind, named in placeholders.items() for name, data in named.items()
         ),
     )
 
 
-def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
-    """The live pods of the plan's revision, with the ConfigMaps, Secrets and Services that they use.
-
-    ClusterError where the job has no pods, or where one of these objects must not be read."""
+def workload_of_cluster(cluster: Cluster, plan: Plan) -> Workload:
+    """Return the live pods of the plan, and the ConfigMaps, Secrets and Services that they use."""
     selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
     found = cluster.find_all("Pod", plan.namespace, selector)
     pods = sorted((pod for pod in found if "deletionTimestamp" not in pod["metadata"]), key=pod_name)
@@ -85,8 +81,7 @@ def from_cluster(cluster: Cluster, plan: Plan) -> Workload:
 
 
 def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The headless Services that an operator makes for its pods, one for each pod with the pod's name. An operator with
-    an agent makes none."""
+    """Yield the headless Service that an operator without an agent makes for each pod, under the pod's name."""
     if not plan.naming.own_service and plan.naming.agent is None:
         for pod in pods:
             spec = {"clusterIP": "None", "selector": labels_of(pod)}
@@ -94,14 +89,13 @@ def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[d
 
 
 def secret_data(body: Mapping[str, Any]) -> dict[str, bytes]:
-    """The values of a Secret, by key. `stringData` takes precedence over `data`, as with the API server."""
+    """Return the values of a Secret, by key. `stringData` takes precedence over `data`, as with the API server."""
     data = {key: base64.b64decode(value) for key, value in body.get("data", {}).items()}
     return data | {key: value.encode() for key, value in body.get("stringData", {}).items()}
 
 
 def _ssh(plan: Plan) -> dict[str, dict[str, bytes]]:
-    """The SSH identity with keys that are made for this rehearsal: the job's keys follow from the stack's secret, which
-    a plan does not hold."""
+    """Return an SSH identity with new keys: those of the job follow from the stack's secret, which a plan lacks."""
     if plan.ssh is None:
         return {}
     files = identity_files(ssh_names(plan), secrets.token_hex(), plan.ssh.rotation)
@@ -109,8 +103,7 @@ def _ssh(plan: Plan) -> dict[str, dict[str, bytes]]:
 
 
 def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[str, Any] | None:
-    """The object; None where it does not exist, so that all missing objects are reported together. ClusterError where
-    reading is forbidden."""
+    """Return the object; None if it does not exist. ClusterError if this account may not read it."""
     found = cluster.get(reference.kind, reference.name, namespace)
     if found.forbidden:
         raise ClusterError(
@@ -122,7 +115,7 @@ def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[s
 
 
 def _workload(plan: Plan, pods: Sequence[dict[str, Any]], **found: Any) -> Workload:
-    """The workload of these pods. found: the objects that they use, and the notes."""
+    """Return the workload of these pods. found: the objects that they use, and the notes."""
     ending = plan.ending_role if ends_by(plan.ending_role, plan.ends_with) else None
     planned = {pod.name for pod in plan.pods() if pod.role == ending}
     return Workload(
@@ -142,17 +135,17 @@ def _select_kind(bodies: Iterable[dict[str, Any]], kind: str) -> list[dict[str, 
     return [body for body in bodies if body["kind"] == kind]
 
 
-def _stand_ins(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[str, str]]:
-    """A stand-in for each missing object, with a value under every key that the pods read."""
-    made: dict[str, dict[str, str]] = {}
+def _placeholders(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[str, str]]:
+    """Return a stand-in for each missing object, with a value under every key that the pods read."""
+    found: dict[str, dict[str, str]] = {}
     for reference in missing:
         if reference.kind == kind:
-            made.setdefault(reference.name, {}).update(dict.fromkeys(reference.keys, STAND_IN))
-    return made
+            found.setdefault(reference.name, {}).update(dict.fromkeys(reference.keys, PLACEHOLDER_VALUE))
+    return found
 
 
-def _stand_in_note(kind: str, name: str, data: Mapping[str, str]) -> str:
-    gets = f"{', '.join(data)} = {STAND_IN}" if data else "it is empty"
+def _placeholder_note(kind: str, name: str, data: Mapping[str, str]) -> str:
+    gets = f"{', '.join(data)} = {PLACEHOLDER_VALUE}" if data else "it is empty"
     return f"{kind} {name} is not on this machine, so a stand-in takes its place: {gets}"
 
 
@@ -160,7 +153,7 @@ CONFIG_MAP, SECRET = "ConfigMap", "Secret"
 
 
 def references(pods: Iterable[dict[str, Any]]) -> Iterator[NamedObject]:
-    """Every ConfigMap and Secret that the pods' containers and volumes name."""
+    """Yield every ConfigMap and Secret that the pods' containers and volumes name."""
     for pod in pods:
         volumes = [volume for volume in pod["spec"].get("volumes", []) if not holds_token(volume)]
         for named in named_objects({**pod["spec"], "volumes": volumes}):

@@ -1,2 +1,1 @@
-"""A sandbox: a real Kubernetes control plane on loopback with simulated nodes, for users who have no cluster at
-hand."""
+"""A sandbox: a real Kubernetes control plane on loopback with simulated nodes, for users without a cluster."""

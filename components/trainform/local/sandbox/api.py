@@ -1,5 +1,4 @@
-"""A small client for the sandbox's own API server: CRD files of a megabyte are sent as they are, without being parsed
-first."""
+"""A client for the sandbox's own API server. It sends CRD files of a megabyte without parsing them."""
 
 from __future__ import annotations
 
@@ -56,7 +55,7 @@ class Api:
         return self._json("GET", path)
 
     def is_healthy(self, path: str) -> bool:
-        """True if the server answers a health check on `path` with success."""
+        """Return True if the server answers a health check on `path` with success."""
         try:
             self._request("GET", path)
         except RequestError:
@@ -96,7 +95,7 @@ class Api:
             raise RequestError(None, f"{type(error).__name__}: {error}") from error
         if response.is_error:
             status = response.status_code
-            raise RequestError(status, f"the API server says {status}: {_message(response)}")
+            raise RequestError(status, f"the API server answers {status}: {_message(response)}")
         return response
 
 

@@ -1,5 +1,4 @@
-"""The sandbox's certificate authorities and the certificates that they sign. Nothing outside the sandbox trusts
-them."""
+"""The sandbox's certificate authorities and certificates. Nothing outside the sandbox trusts them."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from trainform.local.sandbox.folder import write_private
 from trainform.local.sandbox.ports import LOOPBACK
 
-# A sandbox may stay up for a long time, and a certificate must be valid at once on a machine whose clock is set back a
-# little.
+# A sandbox may stay up for long, and a certificate must be valid on a machine whose clock is a little behind.
 LIFETIME = datetime.timedelta(days=3650)
 NOT_BEFORE_MARGIN = datetime.timedelta(hours=1)
 
@@ -49,8 +47,7 @@ class Certificates:
         self.service_accounts = folder / "service-accounts.pub"
 
     def make(self) -> None:
-        """Write all files, unless all exist: tokens and kubeconfigs refer to them, so a restart on the same data must
-        keep them."""
+        """Write all files, unless all exist: tokens and kubeconfigs refer to them, so a restart must keep them."""
         if all(path.exists() for path in vars(self).values()):
             return
         authority = Authority("trainform-sandbox-ca", ec.generate_private_key(CURVE))
@@ -66,8 +63,7 @@ class Certificates:
 
 
 class WebhookCertificates:
-    """The paths of the certificate for the add-ons' webhook servers. It has an authority of its own, since Kueue needs
-    the authority's key too.
+    """The paths of the webhook servers' certificate and its authority, whose key Kueue needs too.
 
     The names, and the folder below `temporary`, are the defaults of controller-runtime.
     """

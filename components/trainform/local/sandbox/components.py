@@ -18,8 +18,7 @@ from trainform.local.sandbox.webhooks import ADMISSION_PATHS
 
 SERVICE_RANGE = "10.0.0.0/16"
 POD_RANGE = "10.128.0.0/9"
-# kwok renews each node's lease after a quarter of this time, which is most of an idle API server's load. Kubernetes
-# takes a node for lost after 50 s without a renewal.
+# kwok renews leases after a quarter of this time, most of an idle API server's load. Kubernetes allows 50 s.
 LEASE_SECONDS = 100
 
 
@@ -57,13 +56,11 @@ def _etcd(context: Context) -> list[str]:
     client = f"https://{LOOPBACK}:{context.ports['etcd']}"
     peer = f"https://{LOOPBACK}:{context.ports['etcd-peer']}"
     arguments = [f"--data-dir={context.layout.etcd}", "--log-level=warn"]
-    # No fsync after each write: after a crash of the machine the last second may be lost, which is acceptable for a
-    # sandbox.
+    # No fsync: after a crash of the machine the last second may be lost.
     arguments += ["--unsafe-no-fsync"]
     arguments += [f"--listen-client-urls={client}", f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}"]
     arguments += [f"--initial-advertise-peer-urls={peer}", f"--initial-cluster=default={peer}"]
-    # Other users of the machine can connect to loopback too, and the data holds secrets: clients must show a
-    # certificate.
+    # Other users of the machine can connect to loopback, and the data holds secrets.
     arguments += [f"--cert-file={files.server}", f"--key-file={files.server_key}"]
     arguments += [f"--trusted-ca-file={files.authority}", "--client-cert-auth"]
     arguments += [f"--peer-cert-file={files.server}", f"--peer-key-file={files.server_key}"]
@@ -83,11 +80,9 @@ def _kube_apiserver(context: Context) -> list[str]:
     arguments += [f"--service-account-key-file={files.service_accounts}"]
     arguments += [f"--service-account-signing-key-file={files.service_accounts_key}"]
     arguments += [f"--service-cluster-ip-range={SERVICE_RANGE}", "--profiling=false"]
-    # The Service `kubernetes` gets no endpoint: Kubernetes refuses loopback addresses there, and no process runs in the
-    # pods.
+    # The Service `kubernetes` gets no endpoint: Kubernetes refuses loopback addresses there.
     arguments += ["--endpoint-reconciler-type=none"]
-    # This plugin taints new nodes until a kubelet reports. The simulated nodes are ready at once, and to remove 1,000
-    # taints takes 15 s.
+    # This plugin taints new nodes until a kubelet reports; to remove 1,000 taints takes 15 s.
     arguments += ["--disable-admission-plugins=TaintNodesByCondition"]
     return arguments
 
@@ -104,8 +99,7 @@ def _kube_controller_manager(context: Context) -> list[str]:
         f"--service-account-private-key-file={files.service_accounts_key}",
         f"--root-ca-file={files.authority}",
     ]
-    # A thousand nodes and pods at once are normal here; the defaults (20 and 30) are for a server that has other
-    # clients.
+    # A thousand nodes and pods at once are normal here; the defaults (20, 30) protect other clients.
     arguments += ["--kube-api-qps=300", "--kube-api-burst=600"]
     return arguments
 
@@ -144,8 +138,7 @@ COMPONENTS = (
     Component("etcd", "server", 0, _etcd, "etcd"),
     Component("kube-apiserver", "kube-apiserver", 1, _kube_apiserver, "kube-apiserver"),
     Component("kwok", "kwok", 2, _kwok),
-    # After the CRDs: its garbage collector looks for new kinds every 30 s only, and until then it does not delete the
-    # pods of a deleted job.
+    # After the CRDs: its garbage collector looks for new kinds every 30 s only.
     Component("kube-controller-manager", "kube-controller-manager", 3, _kube_controller_manager),
     Component("volcano-webhook-manager", "webhook-manager", 3, _webhook_manager, "webhook-manager"),
     Component("volcano-controller-manager", "controller-manager", 3, _volcano_controller),

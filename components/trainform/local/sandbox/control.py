@@ -10,18 +10,19 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.console.progress import SILENT, Progress, Step
-from trainform.local.sandbox import nodes, objects
+from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons import (
+    add_dependencies,
     chosen_addons,
-    in_table_order,
     installed_addons,
     required_parts,
-    with_dependencies,
+    sort_by_table,
 )
 from trainform.local.sandbox.addons.addon import InstalledAddOn
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.cluster_objects import apply_storage_classes
 from trainform.local.sandbox.components import COMPONENTS, PORTS, programs
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.local.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
@@ -33,7 +34,7 @@ from trainform.local.sandbox.start import Start, readiness
 from trainform.local.sandbox.state import State, read_processes, read_state, write_state
 from trainform.local.sandbox.waiting import PortTakenError, explained_by, wait_for
 from trainform.local.toolchain.addons import ensure_addons
-from trainform.local.toolchain.model import Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 READY_SECONDS = 90.0
 ADDON_SECONDS = 20.0
@@ -84,9 +85,8 @@ def up(
 def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool:
     """Stop the processes that `up` started, and remove the cluster's data; return False if there was no sandbox.
 
-    The state of Pulumi stacks is removed too, since it describes objects that no longer exist. Logs and passphrase
-    stay, unless `purge` is set; the demo's copy then loses the secrets that only this passphrase can read. Raises
-    `SandboxError` for a folder that is not a sandbox's, and for a process that cannot be stopped.
+    Removes the states of Pulumi stacks too. Logs and passphrase stay, unless `purge` is set. `SandboxError` for a
+    folder that is not a sandbox's, and for a process that cannot be stopped.
     """
     layout = Layout(folder)
     if not layout.root.exists():
@@ -107,7 +107,7 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
 def _merge_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
     """Return the settings with the add-ons of the last `up` and the add-ons that others depend on."""
     there = () if before is None else before.settings.addons
-    names = with_dependencies(in_table_order(there, chosen_addons(settings.addons)))
+    names = add_dependencies(sort_by_table(there, chosen_addons(settings.addons)))
     for needed in names:
         if needed not in (*settings.addons, *there):
             dependents = [name for name in names if needed in ADDONS[name].needs]
@@ -126,7 +126,7 @@ class Run(Struct, frozen=True):
     deadline: float
 
     def is_up(self, state: State) -> bool:
-        """True if all components of this tool chain and of the add-ons run, and the API server is ready."""
+        """Return True if all components of this tool chain and of the add-ons run, and the API server is ready."""
         rows = [*programs(self.toolchain.control_plane.binaries), *(addon.program for addon in self.addons)]
         expected = {row.component.name: str(row.binary) for row in rows}
         running = {process.name: process.binary for process in state.processes if is_running(process)}
@@ -146,7 +146,7 @@ class Run(Struct, frozen=True):
         with self.progress.step("sandbox: adjusting nodes and storage classes") as step, Api(port, certificates) as api:
             with explained_by(state.processes, "kube-apiserver"):
                 nodes.reconcile_nodes(api, settings.pools)
-                objects.apply_storage_classes(api, settings.storage_classes)
+                apply_storage_classes(api, settings.storage_classes)
             write_kubeconfig(layout.kubeconfig, port, certificates, settings.contexts)
             conditions = readiness(api, settings.pools, self.addons, state.ports)
             wait_for(conditions, state.processes, self.deadline, step)
@@ -155,8 +155,7 @@ class Run(Struct, frozen=True):
         return adjusted
 
     def start(self, before: State | None) -> State:
-        """Stop what is left of an earlier start, and start all components on the existing data; return the new
-        state."""
+        """Stop what is left of an earlier start, start all components on the existing data, and return the state."""
         preferred: Mapping[str, int] = {} if before is None else before.ports
         left = [process for process in read_processes(self.layout) if is_running(process)]
         if left:

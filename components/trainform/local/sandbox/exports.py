@@ -15,13 +15,12 @@ from trainform.project import sandbox_up
 UNSET = ("PULUMI_CONFIG_PASSPHRASE",)
 # By default Pulumi writes a second file with type and hash next to each state file, and not atomically: an `up` that is
 # killed at that moment leaves it empty, and after that every command fails ("failed to load checkpoint: EOF").
-WITHOUT_SIDECARS = "metadata=skip"
+NO_SIDECARS = "metadata=skip"
 
 
 @os_errors_as_sandbox_errors
 def exports(folder: Path) -> dict[str, str]:
-    """Return the variables to set: kubeconfig, the sandbox's Pulumi, and the backend of its stacks. Those in `UNSET`
-    must be unset too.
+    """Return the variables to set: kubeconfig, the sandbox's Pulumi, its backend. Those in `UNSET` must be unset.
 
     Raises `SandboxError` if no sandbox is up in `folder`.
     """
@@ -33,6 +32,6 @@ def exports(folder: Path) -> dict[str, str]:
     return {
         **environment(state.pulumi),
         "KUBECONFIG": str(layout.kubeconfig),
-        "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}?{WITHOUT_SIDECARS}",
+        "PULUMI_BACKEND_URL": f"file://{layout.pulumi_state}?{NO_SIDECARS}",
         "PULUMI_CONFIG_PASSPHRASE_FILE": str(layout.passphrase),
     }

@@ -71,8 +71,7 @@ class Layout:
 
     @contextlib.contextmanager
     def locked(self, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
-        """Lock the folder for this process, and remove temporary files; `SandboxError` if it is not a sandbox's
-        folder."""
+        """Lock the folder, and remove temporary files. `SandboxError` if it is not a sandbox's folder."""
         self._refuse_foreign()  # before the lock too: no lock file must be written into another folder
         with hold(self.lock, purpose, progress, timeout):
             self._refuse_foreign()
@@ -143,8 +142,7 @@ def read_private(path: Path) -> bytes | None:
 
 
 def chosen_folder(given: Path | None = None) -> Path:
-    """Return the sandbox's folder: `given`, or TRAINFORM_SANDBOX, or that of the project around this folder, or that of
-    the user."""
+    """Return the sandbox's folder: `given`, TRAINFORM_SANDBOX, that of the surrounding project, or the user's."""
     if given is not None:
         return given.expanduser().absolute()
     variable = os.environ.get(FOLDER_VARIABLE)

@@ -22,11 +22,9 @@ def server_url(port: int) -> str:
 
 
 def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases: Sequence[str] = ()) -> None:
-    """Write a kubeconfig with the current context `trainform-sandbox`, and one more context of the same cluster for
-    each alias.
+    """Write a kubeconfig with the context `trainform-sandbox`, and one more context for each alias.
 
-    In `KUBECONFIG=ONE:OTHER` the first file wins for each name. So that the contexts of the other one keep their own
-    cluster and account, these are named after the aliases.
+    Cluster and user are named after the aliases, so that other files in KUBECONFIG keep their own.
     """
     name = "-".join((CONTEXT, *dict.fromkeys(aliases)))
     cluster = {"server": server_url(port), "certificate-authority-data": _encoded(certificates.authority)}

@@ -21,8 +21,7 @@ SHAPE = "sandbox.trainform.dev/shape"
 PARALLEL_REQUESTS = 16
 
 NOT_READY_TAINTS = {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}
-# The first conditions that a kubelet reports. Nodes are created with them, since kwok needs 25 s to make 1,000 nodes
-# ready.
+# The first conditions that a kubelet reports, from the start: kwok needs 25 s to make 1,000 nodes ready.
 CONDITIONS = {
     "Ready": ("True", "KubeletReady"),
     "MemoryPressure": ("False", "KubeletHasSufficientMemory"),
@@ -37,13 +36,13 @@ _MANAGED = f"{_NODES}?labelSelector={POOL_LABEL}"
 
 def reconcile_nodes(api: Api, pools: Iterable[NodePool]) -> None:
     """Create, replace and delete nodes until they match the pools. Nodes that do not change keep their pods."""
-    wanted = {f"{pool.name}-{index}": pool for pool in pools for index in range(pool.count)}
+    expected = {f"{pool.name}-{index}": pool for pool in pools for index in range(pool.count)}
     live = {item["metadata"]["name"]: item for item in api.get(_MANAGED)["items"]}
     # Capacity, labels and taints of a node do not change under its pods: a node of another shape is replaced.
-    stale = [name for name, item in live.items() if name not in wanted or _shape_of(item) != _shape(wanted[name])]
-    missing = [name for name in wanted if name not in live or name in stale]
+    stale = [name for name, item in live.items() if name not in expected or _shape_of(item) != _shape(expected[name])]
+    missing = [name for name in expected if name not in live or name in stale]
     addresses = _free_addresses(item for name, item in live.items() if name not in stale)
-    manifests = [_node(name, wanted[name], address) for name, address in zip(missing, addresses, strict=False)]
+    manifests = [_node(name, expected[name], address) for name, address in zip(missing, addresses, strict=False)]
     with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
         list(pool.map(lambda name: api.delete(f"{_NODES}/{name}"), stale))
         list(pool.map(lambda manifest: api.create(_NODES, manifest), manifests))

@@ -10,11 +10,8 @@ LOOPBACK = "127.0.0.1"
 
 
 def pick_ports(names: Sequence[str], preferred: Mapping[str, int]) -> dict[str, int]:
-    """Return a free port for each name: the one in `preferred` if it is free (a restart keeps its addresses), else any.
-
-    Another process may take a port before the component binds it; `up` then finds that in the log and picks other
-    ports.
-    """
+    """Return a free port for each name, the `preferred` one if it is free. If another process takes it before the
+    component binds it, `up` finds that in the log and picks other ports."""
     with contextlib.ExitStack() as sockets:
         # All sockets stay open until the last port is chosen, so that no port is chosen twice.
         return {name: _pick_port(sockets, preferred.get(name, 0)) for name in names}
@@ -33,7 +30,7 @@ def _pick_port(sockets: contextlib.ExitStack, preferred: int) -> int:
 
 
 def is_open(port: int) -> bool:
-    """True if a process listens on this port of loopback."""
+    """Return True if a process listens on this port of loopback."""
     with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
         return True
     return False

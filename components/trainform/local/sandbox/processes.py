@@ -1,8 +1,7 @@
 """Processes that outlive the command that started them. They are stopped by id and start time, never by name.
 
-A process is recorded before it runs: the child is a shell that waits for one line of input, and becomes the component
-(same id, same start time) only after the record is on the disk. So even if `up` is killed, `down` knows every process
-that runs.
+A process is recorded before it runs: the child is a shell that becomes the component only after the record is on the
+disk. So `down` knows every process, even if `up` is killed.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ def _spawn(command: Command, environment: Mapping[str, str]) -> tuple[Process, i
 
 
 def is_running(process: Process) -> bool:
-    """True if this process runs; False if it has ended, also if another process has its id now."""
+    """Return True if this process runs; False if it has ended, also if another process has its id now."""
     return _find(process) is not None
 
 

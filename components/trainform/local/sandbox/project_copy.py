@@ -44,8 +44,7 @@ def copy_folder(sandbox: Path) -> Path:
 
 @translate_os_errors(SandboxError, "make it writable, or choose another folder for the sandbox with TRAINFORM_SANDBOX")
 def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
-    """Copy the files that the copy does not have, and return its folder. After an interruption, another call
-    continues."""
+    """Copy the files that the copy lacks, and return its folder. After an interruption another call continues."""
     folder = copy_folder(sandbox)
     _refuse_foreign(folder)  # before the lock: no lock file must be written into another folder
     with hold(folder / PROJECT_STATE / "lock", "trainform demo", progress):
@@ -53,11 +52,11 @@ def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
             remove_secrets(folder)
         before, different = _read(folder), []
         for path, text in _read(project).items():
-            wanted = without_secrets(path, text)
+            stripped = strip_secrets(path, text)
             if path not in before:
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                write_private(folder / path, wanted.encode(_ENCODING, _ERRORS))
-            elif without_secrets(path, before[path]) != wanted:
+                write_private(folder / path, stripped.encode(_ENCODING, _ERRORS))
+            elif strip_secrets(path, before[path]) != stripped:
                 different.append(path)
         if different:
             progress.note(
@@ -79,7 +78,7 @@ def _refuse_foreign(folder: Path) -> None:
         )
 
 
-def without_secrets(path: str, text: str) -> str:
+def strip_secrets(path: str, text: str) -> str:
     """Return the text of a project's file; that of a stack without its secrets provider and the values that are
     encrypted with it, since with another passphrase `pulumi` would fail ("incorrect passphrase")."""
     plain = _PROVIDER.sub("", text)
@@ -89,16 +88,16 @@ def without_secrets(path: str, text: str) -> str:
         content = parse_mapping(plain, "")
     except InputError:
         return plain  # Pulumi will report it
-    kept = _without_encrypted(content.data)
+    kept = _drop_encrypted(content.data)
     return plain if content.problems or kept == content.data else yaml.dump(kept, Dumper=Dumper, sort_keys=False)
 
 
-def _without_encrypted(data: Any) -> Any:
+def _drop_encrypted(data: Any) -> Any:
     """Return the data without its encrypted values, `{secure: …}`."""
     if isinstance(data, dict):
-        return {key: _without_encrypted(value) for key, value in data.items() if not _is_encrypted(value)}
+        return {key: _drop_encrypted(value) for key, value in data.items() if not _is_encrypted(value)}
     if isinstance(data, list):
-        return [_without_encrypted(value) for value in data if not _is_encrypted(value)]
+        return [_drop_encrypted(value) for value in data if not _is_encrypted(value)]
     return data
 
 
@@ -109,7 +108,7 @@ def _is_encrypted(value: Any) -> bool:
 def remove_secrets(folder: Path) -> None:
     """Remove salts and encrypted values from the copy, when the passphrase of its sandbox no longer exists."""
     for path, text in _read(folder).items():
-        left = without_secrets(path, text)
+        left = strip_secrets(path, text)
         if left != text:
             write_private(folder / path, left.encode(_ENCODING, _ERRORS))
 

@@ -9,10 +9,20 @@ from pathlib import Path
 from msgspec import Struct
 
 from trainform.console.progress import Step
-from trainform.local.sandbox import nodes, objects
+from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons.addon import InstalledAddOn
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates, WebhookCertificates
+from trainform.local.sandbox.cluster_objects import (
+    accounts_ready,
+    apply_crds,
+    apply_storage_classes,
+    apply_webhooks,
+    crds_established,
+    default_queue_exists,
+    default_queue_open,
+    webhooks_answer,
+)
 from trainform.local.sandbox.components import Context, commands, programs
 from trainform.local.sandbox.folder import Layout, write_private
 from trainform.local.sandbox.kubeconfig import write_kubeconfig
@@ -21,12 +31,11 @@ from trainform.local.sandbox.processes import Process, launch, stop
 from trainform.local.sandbox.settings import NodePool
 from trainform.local.sandbox.state import State
 from trainform.local.sandbox.waiting import Condition, explained_by, wait_for
-from trainform.local.toolchain.model import ControlPlane
+from trainform.local.toolchain.tools import ControlPlane
 
 STAGES = Path(__file__).parent / "stages"
 
-# How often Go collects garbage: the user may choose. At 400 the components need a fifth less processor time and 0.4 GB
-# more memory.
+# How often Go collects garbage: at 400 the components need a fifth less processor time and 0.4 GB more.
 INHERITED = ("GOGC",)
 
 # The default of Volcano's Helm chart (1.14.1).
@@ -120,14 +129,14 @@ class Start(Struct):
         """Create the objects that Volcano and the add-ons expect, and the nodes."""
         crds = (*self.control_plane.crds, *(path for addon in self.addons for path in addon.crds))
         with explained_by(self.processes, "kube-apiserver"):
-            objects.apply_crds(api, crds)
-            objects.apply_webhooks(api, self.state.ports["webhook-manager"], self.certificates)
-            objects.apply_storage_classes(api, self.state.settings.storage_classes)
+            apply_crds(api, crds)
+            apply_webhooks(api, self.state.ports["webhook-manager"], self.certificates)
+            apply_storage_classes(api, self.state.settings.storage_classes)
             for addon in self.addons:
                 addon.prepare(api, self.state.ports, WebhookCertificates(self.layout.pki))
             step.update("sandbox: making the nodes")
             nodes.reconcile_nodes(api, self.state.settings.pools)
-        established = Condition("the CRDs are served", "kube-apiserver", lambda: objects.crds_established(api, crds))
+        established = Condition("the CRDs are served", "kube-apiserver", lambda: crds_established(api, crds))
         wait_for([established], self.processes, deadline, step)
 
 
@@ -137,12 +146,11 @@ def readiness(
     """Return the conditions that `up` waits for."""
     count = sum(pool.count for pool in pools)
     return [
-        Condition("Volcano's webhooks answer", "volcano-webhook-manager", lambda: objects.webhooks_answer(api)),
-        Condition("pods can be made", "kube-controller-manager", lambda: objects.accounts_ready(api)),
+        Condition("Volcano's webhooks answer", "volcano-webhook-manager", lambda: webhooks_answer(api)),
+        Condition("pods can be made", "kube-controller-manager", lambda: accounts_ready(api)),
         Condition("the nodes are ready", "kwok", lambda: nodes.count_nodes(api) == (count, count)),
-        # The scheduler creates the queue and the controller opens it, so a missing queue is explained by the
-        # scheduler's log.
-        Condition("the default queue exists", "volcano-scheduler", lambda: objects.default_queue_exists(api)),
-        Condition("the default queue is open", "volcano-controller-manager", lambda: objects.default_queue_open(api)),
+        # The scheduler creates the queue and the controller opens it.
+        Condition("the default queue exists", "volcano-scheduler", lambda: default_queue_exists(api)),
+        Condition("the default queue is open", "volcano-controller-manager", lambda: default_queue_open(api)),
         *(addon.readiness(api, ports) for addon in addons),
     ]

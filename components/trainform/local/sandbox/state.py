@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from trainform.local.sandbox.addons import in_table_order
+from trainform.local.sandbox.addons import sort_by_table
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors, read_private, write_private
 from trainform.local.sandbox.processes import Process
 from trainform.local.sandbox.settings import SandboxSettings
-from trainform.local.toolchain.model import PulumiTools
+from trainform.local.toolchain.tools import PulumiTools
 
 # To be raised when a field changes its meaning. The rows of `processes` must never change: see `read_processes`.
 FORMAT = 2
@@ -24,8 +24,7 @@ _DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 
 
 class State(Struct, frozen=True):
-    """The state of a sandbox. `complete` is set when `up` has ended; `pulumi` is the Pulumi that this sandbox was
-    started with."""
+    """The state of a sandbox. `complete`: `up` has ended. `pulumi`: the Pulumi with which it was started."""
 
     settings: SandboxSettings
     pulumi: PulumiTools
@@ -50,17 +49,11 @@ def read_state(layout: Layout) -> State | None:
     except msgspec.ValidationError:
         return None
     # an add-on that this version does not know is left out
-    return structs.replace(
-        state, settings=structs.replace(state.settings, addons=in_table_order(state.settings.addons))
-    )
+    return structs.replace(state, settings=structs.replace(state.settings, addons=sort_by_table(state.settings.addons)))
 
 
 def read_processes(layout: Layout) -> list[Process]:
-    """Return the processes that were started, by any version: after an update of trainform, `down` must still find
-    those of the old one.
-
-    Damaged rows are left out.
-    """
+    """Return the processes that any version of trainform has started, without damaged rows."""
     rows = _read(layout).get("processes", [])
     return list(_processes(rows if isinstance(rows, list) else []))
 

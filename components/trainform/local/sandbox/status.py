@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from trainform.local.sandbox import nodes
-from trainform.local.sandbox.addons.table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.components import COMPONENTS, Component
@@ -30,8 +30,7 @@ class ComponentStatus(Struct, frozen=True):
 
 
 class SandboxStatus(Struct, frozen=True):
-    """The status of a sandbox. `running`: every component runs, also those of the add-ons, and the API server answers;
-    nodes are counted only then."""
+    """The status of a sandbox. `running`: every component runs and the API server answers; only then nodes count."""
 
     folder: Path
     running: bool
@@ -70,7 +69,7 @@ def status(folder: Path) -> SandboxStatus:
 
 @os_errors_as_sandbox_errors
 def is_up(folder: Path) -> bool:
-    """True if every component runs. Unlike `status`, this does not ask the API server."""
+    """Return True if every component runs. Unlike `status`, this does not ask the API server."""
     layout = Layout(folder)
     state = read_state(layout)
     return state is not None and state.complete and all(row.running for row in _rows(state, layout))

@@ -32,8 +32,7 @@ class Condition(Struct, frozen=True):
 
 
 def wait_for(conditions: Iterable[Condition], processes: Iterable[Process], deadline: float, step: Step) -> None:
-    """Return when all conditions are met. Raises `SandboxError` when a process ends, or when the monotonic clock passes
-    `deadline`."""
+    """Wait for all conditions. `SandboxError` if a process ends, or when the monotonic clock passes `deadline`."""
     watched = list(processes)
     unmet = list(conditions)
     while True:
@@ -67,8 +66,7 @@ def _log_of(component: str, processes: Iterable[Process]) -> Path:
 
 
 def check_alive(processes: Iterable[Process]) -> None:
-    """Raise `SandboxError` with the end of the log if one of the processes has ended; `PortTakenError` if its port was
-    in use."""
+    """Raise `SandboxError` with the end of its log if a process has ended; `PortTakenError` for a port in use."""
     for process in processes:
         if not is_running(process):
             log = Path(process.log)
@@ -80,8 +78,7 @@ def check_alive(processes: Iterable[Process]) -> None:
 
 @contextlib.contextmanager
 def explained_by(processes: Iterable[Process], component: str) -> Iterator[None]:
-    """Turn a failed request inside the block into a `SandboxError` with the log of a component that ended, else of
-    `component`."""
+    """Turn a failed request into a `SandboxError` with the log of an ended component, else of `component`."""
     watched = list(processes)
     try:
         yield

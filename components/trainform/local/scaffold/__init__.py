@@ -1,2 +1,1 @@
-"""The files that `trainform init` and `trainform new` write: text from plain data. The command line reads and writes
-the files."""
+"""The texts of the files that `trainform init` and `trainform new` write, from plain data."""

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel
 
 from trainform import defaults
-from trainform.local.scaffold.experiment import stack_text
+from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.yaml_text import scalar
 from trainform.review.model import Review
 from trainform.review.stored import SCHEMA_FILE
@@ -31,8 +31,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
 }
 
 
-# Keys of the stacks' config. Pulumi accepts declared types only for keys in the project's own namespace, so that
-# Pulumi.yaml names them in comments.
+# Keys of the stacks' config. Pulumi accepts types only for keys of the project, so comments name these.
 CONFIG_KEYS = {
     "environment": "Name of a file in stacks/environments.",
     "experiment": "Name of a file in stacks/experiments. Without it the stack is the environment's own.",
@@ -152,7 +151,7 @@ def project_name(folder: str) -> str:
 
 
 def is_project_name(name: str) -> bool:
-    """True if Pulumi accepts the name."""
+    """Return True if Pulumi accepts the name."""
     return re.match(PROJECT_NAME, name) is not None and re.match(r"pulumi(\.|$)", name, re.IGNORECASE) is None
 
 
@@ -169,8 +168,7 @@ def requirement(version: str, origin: str | None) -> str:
 
 
 def is_unpublished(origin: str | None) -> bool:
-    """Return whether an index may lack the required version, since the installation did not come from one. `origin`: as
-    above."""
+    """Return whether an index may lack the version: it was not installed from one. `origin`: as above."""
     return origin is not None and _commit(origin) is None
 
 

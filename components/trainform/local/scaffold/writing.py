@@ -16,8 +16,8 @@ Files = Mapping[str, str]
 def write_files(root: Path, files: Files, fix: str, through_links: bool = True) -> list[str]:
     """Write the files that do not exist, and return their paths. A file with the same text stays.
 
-    Raises `InputError` before anything is written if another file, or a file in the place of a folder, is in the way.
-    `fix`: that of these problems. `through_links`: True if a folder may be a link.
+    Raises `InputError` before anything is written if another file is in the way. `fix`: that of these problems.
+    `through_links`: True if a folder may be a link.
     """
     problems = dict.fromkeys(
         problem for path, text in files.items() for problem in _conflicts(root, path, text, fix, through_links)
@@ -46,7 +46,7 @@ def _conflicts(root: Path, path: str, text: str, fix: str, through_links: bool) 
 
 
 def _has_content(path: Path, content: bytes) -> bool:
-    """True if the file has this content. It is read only if it has the same size; False if it cannot be read."""
+    """Return True if the file has this content. It is read only if it has the same size; False if it cannot be read."""
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size != len(content):
             return False

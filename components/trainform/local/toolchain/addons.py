@@ -1,5 +1,4 @@
-"""The parts of the sandbox's add-ons: controllers of other operators, which are built (one is downloaded) only when
-they are named.
+"""The parts of the add-ons: controllers of other operators, which are built only when they are named.
 
 Each part has its own fingerprint and cache folder: a changed pin rebuilds only its own part.
 """
@@ -13,7 +12,6 @@ from pathlib import Path
 
 from trainform.console.progress import SILENT, Progress
 from trainform.local.toolchain.cache import cache_folder
-from trainform.local.toolchain.model import BuiltPart
 from trainform.local.toolchain.needs import Need, part_need, provide
 from trainform.local.toolchain.origins import part_origins
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
@@ -28,6 +26,7 @@ from trainform.local.toolchain.parts import (
     digest,
 )
 from trainform.local.toolchain.releases import RELEASES
+from trainform.local.toolchain.tools import BuiltPart
 
 _TRAINING_OPERATOR = "github.com/kubeflow/training-operator"
 _TRAINER = "github.com/kubeflow/trainer/v2"
@@ -100,8 +99,7 @@ def addon_need(part: Part) -> Need:
 
 @os_errors_as_toolchain_errors
 def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path = PINS) -> dict[str, BuiltPart]:
-    """Download or build the parts that are missing; return all by folder name. Raises `ToolchainError` if one cannot be
-    built."""
+    """Download or build the missing parts; return all by folder name. `ToolchainError` if that fails."""
     folders = {addon_need(part): addon_folder(part, pins) for part in parts}
     missing = [need for need, folder in folders.items() if need.finished(folder) is None]
     building = [part for need in missing if not need.releases for part in need.parts]

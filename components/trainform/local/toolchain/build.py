@@ -23,8 +23,7 @@ def missing_parts(parts: Sequence[Part], folder: Path) -> list[Part]:
 
 
 def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: Path = PINS) -> None:
-    """Build the missing parts. After it was killed, another call continues with the part that was not finished. Raises
-    `ToolchainError`."""
+    """Build the missing parts; a killed build continues with the unfinished part. Raises `ToolchainError`."""
     if not missing_parts(parts, folder):
         return
     with hold(folder / "lock", "building the tool chain", progress):
@@ -55,8 +54,7 @@ class Builder:
         self._environment = go_environment(compiler)
 
     def build(self, part: Part, title: str, step: Step) -> None:
-        """Build a part from its pins and rename it to its finished folder. The step shows what Go downloads and
-        compiles."""
+        """Build a part from its pins into its finished folder. The step shows what Go downloads and compiles."""
         partial = partial_folder(self._folder / part.folder)
         source = partial / "source"
         shutil.copytree(self._pins / part.folder, source)

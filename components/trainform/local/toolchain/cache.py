@@ -33,8 +33,7 @@ def downloads_folder(folder: Path) -> Path:
 
 
 def partial_folder(final: Path) -> Path:
-    """Create a temporary folder. It is renamed to `final` when it is complete, so that a finished folder is never
-    incomplete."""
+    """Create a temporary folder, to be renamed to `final`: a finished folder is never incomplete."""
     partial = final.with_name(f".{final.name}.{os.getpid()}{PARTIAL}")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import queue
 import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
 from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
+from trainform.cluster.api import start_threads
 from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import downloads_folder, partial_folder
@@ -33,26 +34,27 @@ Found = Mapping[str, list[Source] | ToolchainError]
 
 
 def download(
-    wanted: Mapping[str, Sequence[Release]], folder: Path, progress: Progress, pins: Path = PINS, web: Web | None = None
+    releases: Mapping[str, Sequence[Release]],
+    folder: Path,
+    progress: Progress,
+    pins: Path = PINS,
+    web: Web | None = None,
 ) -> dict[str, Path | ToolchainError]:
-    """Return for each name a folder with the files of its releases, or the error.
-
-    The folders are temporary ones below `folder`. The caller has its lock, and renames or removes them.
-    """
+    """Return a temporary folder with the files of each name, or the error. The caller has the lock of `folder`."""
     web = Web() if web is None else web
-    names = ", ".join(wanted)
+    names = ", ".join(releases)
     with progress.step(f"looking up the releases of {names}"):
-        sources = _find_sources(wanted, pins, web)
+        sources = _find_sources(releases, pins, web)
     ready = {name: found for name, found in sources.items() if not isinstance(found, ToolchainError)}
     errors = {name: found for name, found in sources.items() if isinstance(found, ToolchainError)}
     return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
 
 
-def _find_sources(wanted: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
+def _find_sources(releases: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
     def find(item: tuple[str, Release]) -> Source:
         return find_source(web, resolve_release(item[1], platform.system(), platform.machine(), pins))
 
-    items = [(name, release) for name, releases in wanted.items() for release in releases]
+    items = [(name, release) for name, own in releases.items() for release in own]
     found: dict[str, list[Source] | ToolchainError] = {}
     for (name, _), source in zip(items, run_in_parallel(find, items, lambda: None), strict=True):
         sources = found.setdefault(name, [])
@@ -137,29 +139,15 @@ def _sha256_of(path: Path) -> str:
 def run_in_parallel(
     work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None]
 ) -> list[Result | ToolchainError]:
-    """Call `work` for each item in its own thread. Return results in order, with a `ToolchainError` as a result; other
-    errors are raised.
+    """Return the result or the `ToolchainError` of each item, in order; raise other errors.
 
     `watch` is called repeatedly until all are done. The threads are daemons, so an interrupt ends the process at once.
     """
-    done: queue.SimpleQueue[tuple[int, Result | BaseException]] = queue.SimpleQueue()
-
-    def run(number: int, item: Item) -> None:
-        try:
-            done.put((number, work(item)))
-        except BaseException as error:
-            done.put((number, error))
-
-    for number, item in enumerate(items):
-        threading.Thread(target=run, args=(number, item), daemon=True).start()
-    results: dict[int, Result | ToolchainError] = {}
-    while len(results) < len(items):
-        try:
-            number, result = done.get(timeout=POLL_SECONDS)
-        except queue.Empty:
-            watch()
-            continue
-        if isinstance(result, BaseException) and not isinstance(result, ToolchainError):
-            raise result
-        results[number] = result
-    return [results[number] for number in range(len(items))]
+    futures = start_threads(work, items, len(items))
+    while wait(futures, POLL_SECONDS).not_done:
+        watch()
+    errors = [future.exception() for future in futures]
+    return [
+        error if isinstance(error, ToolchainError) else future.result()
+        for future, error in zip(futures, errors, strict=True)
+    ]

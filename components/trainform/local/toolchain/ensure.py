@@ -12,22 +12,20 @@ from trainform.console.progress import SILENT, Progress
 from trainform.local.toolchain.build import missing_parts
 from trainform.local.toolchain.cache import toolchain_folder
 from trainform.local.toolchain.golang import COLLECT_AT
-from trainform.local.toolchain.model import ControlPlane, PulumiTools, Toolchain
 from trainform.local.toolchain.needs import Need, part_need, provide
 from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins, part_origins
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, Part
 from trainform.local.toolchain.pulumi import pulumi_need, ready_pulumi
 from trainform.local.toolchain.releases import RELEASES
+from trainform.local.toolchain.tools import ControlPlane, PulumiTools, Toolchain
 
 
 @os_errors_as_toolchain_errors
 def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
-    """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError` if a part is not
-    available.
+    """Download or build what is missing, and return the whole tool chain. Raises `ToolchainError`.
 
-    If nothing is missing, this takes a few milliseconds, or the time of `pulumi version` if this machine's Pulumi is
-    used.
+    If nothing is missing, this takes a few milliseconds, or the time of `pulumi version`.
     """
     tools = _pulumi(progress, control_plane_needs(), pins)
     return Toolchain(tools, _control_plane(toolchain_folder(pins)))
@@ -53,8 +51,7 @@ def control_plane_needs() -> list[Need]:
 
 
 def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
-    """Provide Pulumi and the other needs together: downloads run in parallel, and the time of all builds is shown
-    once."""
+    """Provide Pulumi and the other needs together: parallel downloads, and one build time for all."""
     origins, folder = chosen_origins(), toolchain_folder(pins)
     ready = ready_pulumi(origins, folder)
     needs = [*also, pulumi_need(origins, progress)] if ready is None else also

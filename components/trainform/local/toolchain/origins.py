@@ -1,5 +1,4 @@
-"""The origins of the tool chain: this machine, official releases, a build from the pins. TRAINFORM_TOOLCHAIN selects
-them."""
+"""The origins of the tool chain, which TRAINFORM_TOOLCHAIN selects: this machine, releases, a build."""
 
 from __future__ import annotations
 
@@ -23,7 +22,6 @@ def chosen_origins() -> tuple[str, ...]:
 
 
 def part_origins() -> tuple[str, ...]:
-    """Return the allowed origins of the control plane. `system` allows the other two, since no machine has exactly
-    these versions."""
+    """Return the allowed origins of the control plane: for `system` all others, since machines do not have it."""
     found = tuple(origin for origin in chosen_origins() if origin != SYSTEM)
     return found if found else (DOWNLOAD, BUILD)

@@ -1,5 +1,4 @@
-"""Errors of the file system (no permission, no space, a file in the place of a folder) as trainform's errors, with path
-and fix."""
+"""Errors of the file system, such as no permission or no space, as trainform's errors with path and fix."""
 
 from __future__ import annotations
 

@@ -21,8 +21,7 @@ class Module(Struct, frozen=True):
     def version(self, pins: Path) -> str:
         """Return the required version, without the `v`."""
         text = (pins / self.folder / "go.mod").read_text()
-        # The pattern covers the whole line, since a row of `replace (…)` begins in the same way and continues with
-        # `=>`.
+        # The whole line, since a row of `replace (…)` begins in the same way.
         row = rf"^\s*(?:require\s+)?{re.escape(self.path)} v(\S+)[ \t]*(?://.*)?$"
         found = re.search(row, text, re.MULTILINE)
         if found is None:

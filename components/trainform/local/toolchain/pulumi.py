@@ -1,5 +1,4 @@
-"""Pulumi with its Python host and the kubernetes plugin: that of this machine, or one in the cache, downloaded or
-built."""
+"""Pulumi with its Python host and the kubernetes plugin: this machine's, or one in the cache."""
 
 from __future__ import annotations
 
@@ -13,12 +12,12 @@ from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import partial_folder
-from trainform.local.toolchain.model import PulumiTools
 from trainform.local.toolchain.needs import Need
 from trainform.local.toolchain.origins import SYSTEM
 from trainform.local.toolchain.parts import PLUGIN_VERSION, PULUMI_PARTS
 from trainform.local.toolchain.releases import RELEASES
 from trainform.local.toolchain.system import PLUGIN, find_system_pulumi
+from trainform.local.toolchain.tools import PulumiTools
 
 NAME = "pulumi"
 
@@ -35,8 +34,7 @@ def ready_pulumi(origins: Sequence[str], folder: Path) -> PulumiTools | None:
 
 
 def pulumi_need(origins: Sequence[str], progress: Progress) -> Need:
-    """Return the need for a Pulumi in the cache. If that of this machine is allowed but missing or unusable, show a
-    note with the reason."""
+    """Return the need for a Pulumi in the cache. A note says why the allowed Pulumi of this machine is not used."""
     if SYSTEM in origins:
         try:
             find_system_pulumi()

@@ -32,8 +32,7 @@ class ResolvedRelease(Release, frozen=True, kw_only=True):
 
 
 def resolve_release(release: Release, system: str, machine: str, pins: Path = PINS) -> ResolvedRelease:
-    """Return the release for a system and machine, as `platform` names them. Raises `ToolchainError` if there is
-    none."""
+    """Return the release for a system and machine, as `platform` names them. `ToolchainError` without one."""
     name, processor = _SYSTEMS.get(system), _MACHINES.get(machine)
     if name is None or name not in release.systems or processor is None:
         raise ToolchainError(f"there is no release of {release.name} for {system} on {machine}")

@@ -40,8 +40,7 @@ def run_logged(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path,
     watch: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
-    """Run a command in `folder`; `watch` is called with each new line of output. Raises `ToolchainError` with the last
-    lines if it fails."""
+    """Run a command in `folder`, and pass each line to `watch`. `ToolchainError` with the last lines if it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output, log.open(errors="replace") as lines, exit_on_termination():
         start = output.seek(0, os.SEEK_END)

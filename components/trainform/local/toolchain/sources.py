@@ -1,5 +1,4 @@
-"""The files to download for a release, with their hashes, which its servers are asked for before the downloads
-begin."""
+"""The files to download for a release, with the hashes that its servers publish."""
 
 from __future__ import annotations
 
@@ -25,8 +24,6 @@ ACCEPTED = ", ".join(
         "docker.distribution.manifest.v2",
     )
 )
-# The output of `sha256sum` and `shasum`: two columns, and a star before the name of a file that was read as binary.
-_ROW = re.compile(r"([0-9a-f]{64})\s+\*?(?:\./)?(\S+)", re.IGNORECASE)
 # A hash alone, or a row of `sha256sum` and `shasum`, with a star before the name of a file that was read as binary.
 _ROW = re.compile(r"([0-9a-f]{64})(?:\s+\*?(?:\./)?(\S+))?", re.IGNORECASE)
 
@@ -65,8 +62,7 @@ class Piece(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """A release and its pieces. The pieces of an image are its layers, top first: they are downloaded until one has the
-    wanted file."""
+    """A release and its pieces: of an image its layers, top first, until one has the file."""
 
     release: ResolvedRelease
     pieces: tuple[Piece, ...]
@@ -89,8 +85,7 @@ def _file(web: Web, release: ResolvedRelease) -> Source:
 
 
 def published_sha256(text: str, name: str) -> str:
-    """Return the SHA-256 of the file `name` from a text with one hash, or with hashes and names. Raises `ValueError` if
-    there is none."""
+    """Return the SHA-256 of the file `name` from one hash, or from hashes with names. ValueError without it."""
     lines = text.strip().splitlines()
     rows = [row for line in lines if (row := _ROW.fullmatch(line.strip())) is not None]
     found = {row[1].lower() for row in rows if row[2] == name or (row[2] is None and len(lines) == 1)}
@@ -101,12 +96,12 @@ def published_sha256(text: str, name: str) -> str:
 
 def _image(web: Web, release: ResolvedRelease) -> Source:
     repository = release.url.rpartition("/manifests/")[0]
-    wanted, url = Platform(*release.platform), release.url
+    platform, url = Platform(*release.platform), release.url
     document = _manifest(web, url, None)
     if document.manifests:
-        found = next((entry for entry in document.manifests if entry.platform == wanted), None)
+        found = next((entry for entry in document.manifests if entry.platform == platform), None)
         if found is None:
-            raise ToolchainError(f"{url} has no image for {wanted.os} on {wanted.architecture}", FIX)
+            raise ToolchainError(f"{url} has no image for {platform.os} on {platform.architecture}", FIX)
         url = f"{repository}/manifests/{found.digest}"
         document = _manifest(web, url, found.digest)
     if not document.layers:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import cache_folder
-from trainform.local.toolchain.model import PulumiTools
+from trainform.local.toolchain.tools import PulumiTools
 
 Version = tuple[int, ...]
 OLDEST_PULUMI = (3, 232)  # as pyproject.toml requires of the Python package
@@ -23,8 +23,7 @@ FIX = f"install or update pulumi, {AUTO}"
 
 
 def find_system_pulumi() -> PulumiTools:
-    """Return the Pulumi of this machine. Raises `ToolchainError` if a program or plugin is missing or has the wrong
-    version."""
+    """Return the Pulumi of this machine. `ToolchainError` if a program or plugin is missing or too old."""
     path = _path_without_cache()
     command = shutil.which("pulumi", path=path)
     if command is None:
@@ -44,7 +43,7 @@ def find_system_pulumi() -> PulumiTools:
 
 
 def has_host(command: Path, path: str) -> bool:
-    """True if a pulumi finds its Python language host: on PATH, or in its own folder."""
+    """Return True if a pulumi finds its Python language host: on PATH, or in its own folder."""
     folders = (path, str(command.parent), str(command.resolve().parent))
     return shutil.which(HOST, path=os.pathsep.join(folders)) is not None
 
@@ -56,8 +55,7 @@ def plugin_versions(home: Path) -> list[str]:
 
 
 def _path_without_cache() -> str:
-    """Return PATH without folders of the cache: in a shell that uses the sandbox, PATH has the built pulumi, which is
-    not the system's."""
+    """Return PATH without folders of the cache, whose pulumi is not the system's."""
     ours = cache_folder()
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if entry and not Path(entry).is_relative_to(ours))
@@ -72,14 +70,14 @@ def _home() -> Path:
 
 def _check_plugin(home: Path) -> None:
     # Resources request the plugin of exactly their SDK's version, and the engine must not download another one.
-    wanted = f"v{importlib.metadata.version('pulumi-kubernetes')}"
+    required = f"v{importlib.metadata.version('pulumi-kubernetes')}"
     found = plugin_versions(home)
-    if wanted not in found:
+    if required not in found:
         there = ", ".join(found) if found else "none"
         raise ToolchainError(
-            f"the kubernetes plugin {wanted}, the version of the Python package, is not in {home / 'plugins'}; "
+            f"the kubernetes plugin {required}, the version of the Python package, is not in {home / 'plugins'}; "
             f"found: {there}",
-            f"run `pulumi plugin install resource kubernetes {wanted}`, {AUTO}",
+            f"run `pulumi plugin install resource kubernetes {required}`, {AUTO}",
         )
 
 

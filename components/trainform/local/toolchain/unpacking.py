@@ -25,10 +25,7 @@ _BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, gzip.BadG
 
 
 def extract(release: ResolvedRelease, downloaded: Path, folder: Path) -> set[str]:
-    """Extract the wanted files into `folder`, and return the patterns of those that the download does not contain.
-
-    Raises `ToolchainError` if the download is damaged.
-    """
+    """Extract files into `folder`, and return the patterns without a file. `ToolchainError` for damage."""
     try:
         missing = {pattern for pattern, _ in release.wanted_files}
         return missing - _EXTRACT[release.kind](release, downloaded, folder)
@@ -77,8 +74,7 @@ def _extract_module(release: ResolvedRelease, downloaded: Path, folder: Path) ->
 
 
 def module_hash(archive: zipfile.ZipFile) -> str:
-    """Return the `h1:` hash (as in go.sum) of a module in an archive of a Go proxy: a hash of the names and hashes of
-    its files."""
+    """Return the `h1:` hash (as in go.sum) of a module in a Go proxy's archive: of its files' names and hashes."""
     rows = hashlib.sha256()
     for name in sorted(archive.namelist(), key=str.encode):
         with archive.open(name) as file:
@@ -88,7 +84,7 @@ def module_hash(archive: zipfile.ZipFile) -> str:
 
 
 def _matches(path: str, pattern: str) -> bool:
-    """True if the path matches; as with `Path.glob`, a star does not match a slash."""
+    """Return True if the path matches; as with `Path.glob`, a star does not match a slash."""
     parts, patterns = [part for part in path.split("/") if part not in ("", ".")], pattern.split("/")
     return len(parts) == len(patterns) and all(map(fnmatch.fnmatchcase, parts, patterns))
 

@@ -57,8 +57,7 @@ class _Login(httpx2.Auth):
 
 
 class Web:
-    """A client for the requests of one run. Proxies come from the environment, certificates from the system or
-    SSL_CERT_FILE."""
+    """A client for one run. Proxies come from the environment, certificates from the system or SSL_CERT_FILE."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = Limits() if limits is None else limits
@@ -82,10 +81,9 @@ class Web:
         return self._retry(read)
 
     def save(self, url: str, target: Path, count: Callable[[int], None]) -> str:
-        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError` if that fails.
+        """Download into the file `target`, and return its SHA-256. Raises `ToolchainError`.
 
-        `count` is called with the number of each received bytes, and with a negative number if they must be received
-        again.
+        `count` is called with each number of received bytes, negative if they must be received again.
         """
 
         def write() -> str:
@@ -118,8 +116,7 @@ class Web:
 
     @contextlib.contextmanager
     def _response(self, url: str, accept: str = "*/*") -> Iterator[httpx2.Response]:
-        """Yield a successful response, whose body is not read yet. Only a host that has answered in this run is tried
-        again."""
+        """Yield a successful response before its body. Only a host that has answered in this run is tried again."""
         host = httpx2.URL(url).host
         seconds = self._limits.stall if host in self._answering else self._limits.first_answer
         timeout = httpx2.Timeout(seconds, connect=self._limits.first_answer)

@@ -26,8 +26,8 @@ from trainform.spec.waivers import Waiver
 
 COMPONENT = "trainform:index:"
 """In the URNs of trainform's components."""
-OF_QUEUES = "TF-QUE-1"
-OF_JOBS = ("spec.activeDeadlineSeconds", "spec.queue", "metadata.labels.kueue.x-k8s.io/queue-name")
+QUEUE_RULE = "TF-QUE-1"
+JOB_FIELDS = ("spec.activeDeadlineSeconds", "spec.queue", "metadata.labels.kueue.x-k8s.io/queue-name")
 """Fields of a job that count for all its pods."""
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError, RecursionError)
 """Errors when a field of a wrong type is read."""
@@ -35,8 +35,7 @@ WAIVERS: TypeAdapter[list[Waiver]] = TypeAdapter(list[Waiver])
 
 
 class Resource(Struct, frozen=True):
-    """A resource of Kubernetes. name: of the resource in the program. body: the object. parent: the URN of its
-    component; empty if it has none."""
+    """A resource of Kubernetes. name: in the program. parent: the URN of its component; "" without one."""
 
     name: str
     body: dict[str, Any]
@@ -83,8 +82,7 @@ class Verdict(Struct, frozen=True):
 def verdict(
     rule: Rule, resource: Resource, environment: Environment, today: datetime.date, queues: frozenset[str] = frozenset()
 ) -> Verdict:
-    """Judge the object by the rule. An object that the rule cannot read is a finding, since it may hold anything.
-    queues: those that the stack creates."""
+    """Judge the object. An object that the rule cannot read is a finding. queues: those that the stack creates."""
     try:
         return _verdict(rule, resource, environment, today, queues)
     except UNREADABLE as error:
@@ -104,7 +102,7 @@ def _verdict(
     messages, not_known = [], False
     for finding in rule.find(judged, environment):
         fingerprint = Judgement(rule, "error", finding).fingerprint(resource.owner)
-        is_own_queue = rule.code == OF_QUEUES and environment.limits.own_queues and finding.value in queues
+        is_own_queue = rule.code == QUEUE_RULE and environment.limits.own_queues and finding.value in queues
         if is_own_queue or (rule.code, fingerprint) in accepted or _is_elsewhere(finding, found_pods):
             continue
         if unknown and (finding.value is None or UNKNOWN in str(finding.value)):
@@ -115,16 +113,14 @@ def _verdict(
 
 
 def message(rule: Rule, finding: Finding, fingerprint: str, *, show_value: bool) -> str:
-    """Return path, value, reason and fix on one line. show_value: False if the value may be a secret: then the rule's
-    title is the reason."""
+    """Return path, value, reason and fix on one line. show_value: False for a possible secret."""
     value = f" = {finding.value}" if show_value and finding.value is not None else ""
     reason = finding.reason if show_value else rule.title.removesuffix(".")
     return masked_line(f"{_place(finding)}{value}: {reason}. {finding.fix} ({rule.code}, finding {fingerprint})")
 
 
 def key_of_resource(name: str, parent: str) -> str:
-    """Return the key of an object from the name of its resource, the reverse of `manifests.manifest.resource_name`.
-    parent: the URN of its component."""
+    """Return an object's key from its resource's name: the reverse of `resource_name`. parent: a component's URN."""
     owner = parent.rpartition("::")[2]
     if f"{COMPONENT}TrainingJob${COMPONENT}" in parent:  # a part of a job, whose name is the job's with one more word
         owner = owner.rpartition("-")[0]
@@ -135,9 +131,8 @@ def key_of_resource(name: str, parent: str) -> str:
 
 
 def _is_elsewhere(finding: Finding, found: Sequence[Pods]) -> bool:
-    """Return True if the finding is about an absent field that another object may have: the runtime of a TrainJob, or
-    the TrainJob of a runtime."""
-    of_job = finding.where in OF_JOBS
+    """Return True for an absent field that another object may have: the runtime of a TrainJob, or its TrainJob."""
+    of_job = finding.where in JOB_FIELDS
     if finding.template is None:
         return finding.key is None and any(pods.elsewhere or (of_job and pods.job) for pods in found)
     pods = next(pods for pods in found if pods.template is finding.template)

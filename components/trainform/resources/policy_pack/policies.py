@@ -47,14 +47,13 @@ LEVELS = {
 }
 STACK = "pulumi:pulumi:Stack"
 ENVIRONMENT = "environment"
-OF_ENVIRONMENT = "All objects of a stack belong to its environment."
+ENVIRONMENT_TITLE = "All objects of a stack belong to its environment."
 """Name and title of the policy that is not in the table of rules."""
 Judge = Callable[[ResourceValidationArgs], Verdict]
 
 
 class NotCheckedError(UnknownValueError):
-    """A policy cannot judge a resource in a preview. The SDK makes an advisory message of it, whatever the policy's
-    level is."""
+    """A policy cannot judge a resource in a preview. The SDK reports it as advisory at any level."""
 
     def __init__(self, message: str) -> None:
         super().__init__(UNKNOWN_STRING_VALUE, [])
@@ -90,9 +89,9 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
     """Return the policies of a stack with this config. Without a valid environment there is one policy, which no stack
     passes. dry_run: True in a preview, where values may be unknown."""
     try:
-        environment = check_environment(environment_name(config), root).checked()
+        environment = check_environment(environment_name(config), root).or_raise()
     except TrainformError as error:
-        return [_without_environment("\n".join(error.lines()))]
+        return [_failing_policy("\n".join(error.lines()))]
     today = datetime.datetime.now(datetime.UTC).date()
     queues: set[str] = set()
 
@@ -110,7 +109,7 @@ def policies(root: Path, config: Mapping[str, Any], *, dry_run: bool = False) ->
         resource = _resource(args)
         return Verdict() if resource is None else verdict(rule, resource, environment, today, frozenset(queues))
 
-    own = _policy(ENVIRONMENT, OF_ENVIRONMENT, judge_environment, EnforcementLevel.MANDATORY, dry_run)
+    own = _policy(ENVIRONMENT, ENVIRONMENT_TITLE, judge_environment, EnforcementLevel.MANDATORY, dry_run)
     levels = {rule: LEVELS[rule.severity_in(environment)] for rule in RULES}
     rule_policies = [_policy(rule.code, rule.title, partial(judge_rule, rule), levels[rule], dry_run) for rule in RULES]
     return [own, *rule_policies]
@@ -144,7 +143,7 @@ def environment_name(config: Mapping[str, Any]) -> str:
     )
 
 
-def _without_environment(problems: str) -> Policy:
+def _failing_policy(problems: str) -> Policy:
     """Return a policy that no stack passes."""
 
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:

@@ -26,8 +26,7 @@ def kubernetes_object(type_: str, properties: Mapping[str, Any]) -> dict[str, An
 
 
 def plain(value: Any) -> Any:
-    """Return the value in plain types: without null, as in Kubernetes, with whole numbers as `int`, and with `UNKNOWN`
-    for unknown values."""
+    """Return the value in plain types: no null, whole numbers as `int`, `UNKNOWN` for unknown values."""
     if isinstance(value, Mapping):
         read = {str(key): _read(value, key) for key in value}
         return {key: item for key, item in read.items() if item is not None}

@@ -38,7 +38,7 @@ def find(context: Context) -> Iterator[Finding]:
         kinds = old.launcher.kind, new.launcher.kind
         if kinds[0] != kinds[1]:
             yield LAUNCHER.finding(new.name, "launcher", *kinds, place=context.locate(f"launcher.{kinds[1]}"))
-        yield from _mounts(happens, [name for name in will if name in old.roles], new, context)
+        yield from _mounts(happens, old, new, context)
 
 
 def _world(happens: Fate, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
@@ -59,11 +59,12 @@ def _place(happens: Fate, context: Context, *paths: str) -> Place:
     return next(found, context.locate(paths[0]))
 
 
-def _mounts(happens: Fate, roles: list[str], new: Experiment, context: Context) -> Iterator[Finding]:
-    """What the pods of the ranked roles see."""
+def _mounts(happens: Fate, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
+    """Yield what the pods of the ranked roles see differently."""
     pods = mounts(happens.job, old=True), mounts(happens.job, old=False)
-    by_mount = {volume.mount: f"storage.{key}" for key, volume in reversed(new.storage.items())}
-    for role in (role for role in roles if all(role in side for side in pods)):
+    volumes = (volume for side in (old, new) for volume in reversed(side.storage.items()))
+    by_mount = {volume.mount: f"storage.{key}" for key, volume in volumes}
+    for role in (role for role in _ranked(new) if role in old.roles and all(role in side for side in pods)):
         was, will = (
             {path: " and ".join(sorted(map(str, found))) for path, found in side[role].items()} for side in pods
         )

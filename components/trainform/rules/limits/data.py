@@ -13,7 +13,7 @@ from trainform.rules.limits.rule import Finding
 from trainform.spec.environment import Environment
 
 CLASS = "storageClassName"
-OF_NEW_CLAIMS = ("accessModes", "resources", CLASS, "volumeMode")
+NEW_CLAIM_FIELDS = ("accessModes", "resources", CLASS, "volumeMode")
 # Paths of the specs of claims, by the kind of the object: Volcano's Job creates claims too.
 CLAIMS = {
     "PersistentVolumeClaim": ("spec",),
@@ -43,7 +43,7 @@ def new_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
             fix = "write a `class` of the environment, or ask the platform team for storage_classes"
             yield Finding(f"{where}.{CLASS}", name, reason, fix, template, key)
         for field, value in mapping(spec).items():
-            if field not in OF_NEW_CLAIMS and value not in (None, ""):
+            if field not in NEW_CLAIM_FIELDS and value not in (None, ""):
                 reason = "the field binds the claim to an existing volume or data, or to a class that no limit sees"
                 fix = "remove it; name a claim that exists by `claim`"
                 yield Finding(f"{where}.{field}", None, reason, fix, template, key, bound=value)

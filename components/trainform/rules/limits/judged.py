@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.manifests.templates import Template
-from trainform.spec.queues import QueueRequest
+from trainform.spec.queue_fields import QueueRequest
 
 
 class Named(Struct, frozen=True):

@@ -42,7 +42,7 @@ def version_in_file(
 ) -> Version:
     """Return the version in a file or release, with its overlays if no environment is named. May raise InputError."""
     loaded = load_experiment(given, root, environment)
-    model = loaded.checked()
+    model = loaded.or_raise()
     where = {"environment": environment} if environment else {}
     overlays = None if environment or loaded.data is None else loaded.data.get(OVERLAYS)
     record = Record("", "", 1, resolved(model), {})
@@ -66,7 +66,7 @@ class Comparison(Struct, frozen=True):
 
     @property
     def same(self) -> bool:
-        """True if the experiment is the same, even in different environments."""
+        """Return True if the experiment is the same, even in different environments."""
         return not self.experiment
 
 

@@ -26,12 +26,12 @@ _DATA = ("data", "stringData")
 
 
 def is_ours(manager: str) -> bool:
-    """True for the manager of the fields that `pulumi up` writes."""
+    """Return True for the manager of the fields that `pulumi up` writes."""
     return manager == MANAGER or manager.startswith(_PULUMI)
 
 
 def is_written(live: Mapping[str, Any]) -> bool:
-    """True if `pulumi up` has written a field of the live object."""
+    """Return True if `pulumi up` has written a field of the live object."""
     return any(is_ours(manager) for manager in _managers(live))
 
 
@@ -85,8 +85,7 @@ def gone(manifest: Manifest) -> ObjectDrift:
     return _object(manifest, state="gone")
 
 
-# The writers whose differences are drift. With files, fields of trainform are not applied yet; another version may
-# render new fields.
+# The writers whose differences are drift. With files, fields of trainform may not be applied yet.
 _COUNTS: Mapping[Basis, Callable[[str], bool]] = {
     "record": lambda manager: True,
     "files": lambda manager: not is_ours(manager),
@@ -117,8 +116,7 @@ def _has(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
 
 
 def _creator(metadata: Mapping[str, Any]) -> str:
-    """Return the first writer. Of several in the same second it is the one with most fields: controllers may add some
-    at once."""
+    """Return the first writer; of several in one second, the one with most fields, since controllers follow at once."""
     entries = [entry for entry in mappings(metadata.get("managedFields")) if not entry.get("subresource")]
     first = min(entries, key=lambda entry: (str(entry.get("time", "")), -len(str(entry.get("fieldsV1")))), default={})
     return str(first.get("manager", ""))

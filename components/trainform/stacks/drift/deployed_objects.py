@@ -38,8 +38,7 @@ class DeployedObjects(Struct, frozen=True):
 
 
 def recorded_objects(record: Record, stack: str) -> DeployedObjects:
-    """Return the objects of the recorded job. stack: PROJECT/STACK. ValueError, whose text is the reason, if this
-    version of trainform cannot render it."""
+    """Return the objects of the recorded job. stack: PROJECT/STACK. ValueError if it cannot be rendered."""
     try:
         experiment, environment = recorded_models(record)
         draft = draft_plan(experiment, environment, record.run)
@@ -50,7 +49,7 @@ def recorded_objects(record: Record, stack: str) -> DeployedObjects:
     except (ValueError, KeyError) as error:
         raise ValueError(
             f"{_author(record)} The present version, {version('trainform')}, cannot render it "
-            f"({type(error).__name__}); run `pulumi up`, which records it anew, or use that version."
+            f"({type(error).__name__}); run `pulumi up`, which records it again, or use that version."
         ) from None
     ends = plan.ttl_seconds is not None
     if same:

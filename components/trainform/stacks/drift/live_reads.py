@@ -11,7 +11,7 @@ from trainform.cluster.api import ClusterApi, Request, each, labelled
 from trainform.cluster.dry_run import shown_text
 from trainform.cluster.identity import environment_problem
 from trainform.cluster.live_objects import FEW, Key, Live, ObjectReader, path_of
-from trainform.deployed.records import Deployed, all_deployed, deployed
+from trainform.deployed.records import DeploymentRecord, all_deployed, deployed
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
@@ -41,9 +41,9 @@ class Reads:
         problem = environment_problem(self._api, environment)
         return "" if problem is None else f"{problem.reason}; {problem.fix}"
 
-    def records(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Deployed | None]:
+    def records(self, places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], DeploymentRecord | None]:
         """Return the records of experiments in namespaces, None where nothing is recorded. Raises `ClusterError`."""
-        found: dict[tuple[str, str], Deployed | None] = {}
+        found: dict[tuple[str, str], DeploymentRecord | None] = {}
         for namespace, count in Counter(namespace for _, namespace in places).items():
             if count > FEW:
                 found |= {(one.experiment, namespace): one for one in all_deployed(self._api, namespace)}

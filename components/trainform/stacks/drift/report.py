@@ -11,7 +11,7 @@ from typing import Any
 from trainform.cluster.api import NotReadError
 from trainform.cluster.live_drift import SECRETS, utc_now
 from trainform.cluster.live_objects import Key, Live
-from trainform.deployed.records import Deployed
+from trainform.deployed.records import DeploymentRecord
 from trainform.deployed.stacks import ProjectStack
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, ownership
@@ -36,7 +36,7 @@ UNNOTED = (
     "writers are unknown"
 )
 ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
-Records = Mapping[tuple[str, str], Deployed | None]
+Records = Mapping[tuple[str, str], DeploymentRecord | None]
 Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]
 
 
@@ -83,11 +83,11 @@ def _compare_cluster(targets: Sequence[ProjectStack], reads: Reads) -> dict[str,
     return found
 
 
-def _record(target: ProjectStack, records: Records) -> Deployed | None:
+def _record(target: ProjectStack, records: Records) -> DeploymentRecord | None:
     return records.get((target.experiment, target.namespace))
 
 
-def _expected(target: ProjectStack, record: Deployed | None, reads: Reads) -> DeployedObjects | StackDrift:
+def _expected(target: ProjectStack, record: DeploymentRecord | None, reads: Reads) -> DeployedObjects | StackDrift:
     """Return the deployed objects, or the report of a stack whose objects are unknown."""
     everything = "all objects"
     if record is not None and record.stack not in ("", target.full_name):  # and `pulumi up` of this stack is refused
@@ -124,7 +124,11 @@ def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Rea
 
 
 def _compared(
-    target: ProjectStack, expected: DeployedObjects, record: Deployed | None, live: Mapping[Key, Live], answers: Answers
+    target: ProjectStack,
+    expected: DeployedObjects,
+    record: DeploymentRecord | None,
+    live: Mapping[Key, Live],
+    answers: Answers,
 ) -> StackDrift:
     there = [live[key_of(manifest)] for manifest in expected.manifests]
     written = any(each.reason or (each.body is not None and is_written(each.body)) for each in there)
@@ -181,8 +185,7 @@ def _report(target: ProjectStack, outcome: Outcome, objects: Sequence[ObjectDrif
 
 
 PUT_BACK = "pulumi up --refresh --skip-preview -s {stack}"
-"""A plain preview compares with the state and sees nothing; `preview --refresh` fails with a conflict of field
-managers."""
+"""A plain preview shows no drift, and `preview --refresh` fails with a conflict of field managers."""
 LABELS = "metadata.labels."
 _NUMBER = re.compile(r"spec\.ports\.[^.]+\.(port|protocol)")
 _OWNERSHIP = frozenset(ownership("", environment=""))

@@ -12,7 +12,7 @@ SCHEMA_FILE = "drift.schema.json"
 
 
 class Outcome(enum.StrEnum):
-    """What came of a comparison. `incomplete`: no drift, but something could not be compared. `failed`: nothing could
+    """The outcome of a comparison. `incomplete`: no drift, but something could not be compared. `failed`: nothing could
     be compared."""
 
     in_sync = "in sync"
@@ -26,14 +26,12 @@ class FieldDrift(Part):
     """A field of a live object. null: not set. `[secret]` stands for a secret, `(not read)` for a value that was not
     read."""
 
-    path: str = Field(
-        description="Path of the field: spec.publishNotReadyAddresses. Items of a list are told by their names."
-    )
+    path: str = Field(description="Path of the field: spec.publishNotReadyAddresses. Items of a list are named.")
     was: JsonValue = Field(default=None, description="What was deployed; null for a field of others.")
     now: JsonValue = Field(default=None, description="What the cluster has.")
     manager: str = Field(
         default="",
-        description="Who manages the field, by the cluster's words (kubectl-edit); empty: nobody does any more.",
+        description="Manager of the field, in the cluster's words (kubectl-edit); empty: it has none any more.",
     )
     written: str = Field(
         default="",
@@ -52,17 +50,17 @@ class ObjectDrift(Part):
     fields: list[FieldDrift] = Field(default=[], description="What was deployed and is otherwise now.")
     others: list[FieldDrift] = Field(
         default=[],
-        description="What others have written beside it. `pulumi up` leaves it, but where it changes the object it "
+        description="Fields that only others have written. `pulumi up` leaves them, but where it changes the object it "
         "removes what `kubectl` has written.",
     )
-    manager: str = Field(default="", description="Who made the object anew; empty: unknown, or it was not.")
+    manager: str = Field(default="", description="Creator of an object that was made anew; empty: unknown.")
     created: str = Field(default="", description="When it was made anew (RFC 3339).")
     deleting: str = Field(default="", description="Since when it is being deleted (RFC 3339).")
     is_job: bool = False
 
 
 class NotCompared(Part):
-    """What could not be compared, or only in part, and why."""
+    """An object that could not be compared, or only in part, and why."""
 
     what: str
     reason: str
@@ -89,7 +87,7 @@ class StackDrift(Part):
 
 
 class DriftReport(Part):
-    """What of the live objects of some stacks is not as it was deployed."""
+    """The differences between the live objects of some stacks and what was deployed."""
 
     version: int = VERSION
     generated_by: str = Field(description="Version of trainform.")

@@ -76,7 +76,7 @@ def _stack(stack: StackDrift, read_at: str) -> list[Section]:
     commands = tuple(Row("", command, verbatim=True) for command in stack.commands)
     return bounded([
         Section(f"Drift of {stack.stack}", (Item(_outcome(stack, drifted)),)),
-        Section("Not as deployed", tuple(Item(object_sentence(each, stack, read_at),
+        Section("Not as deployed", tuple(Item(object_sentence(each, stack),
                     tuple(field_rows(each.fields, read_at))) for each in drifted)),
         Section("To put it back", (Item(WAY_BACK, commands),) if commands else ()),
         Section("Fields of others", (*([Item(REMOVED)] if others else []),
@@ -102,9 +102,8 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def object_sentence(each: ObjectDrift, stack: StackDrift, read_at: str) -> str:
-    """Return a sentence about the change of the object. No record shows whether an object of an environment's own stack
-    existed."""
+def object_sentence(each: ObjectDrift, stack: StackDrift) -> str:
+    """Return a sentence about the change. An object of an environment's own stack may never have existed."""
     subject = f"{each.kind} {each.name}"
     by = f" by the manager {each.manager}" if each.manager else ""
     if each.deleting:

@@ -13,16 +13,16 @@ from trainform.cluster.live_drift import utc_now
 from trainform.deployed.records import live_record
 from trainform.deployed.releases.author import author
 from trainform.deployed.releases.evidence import lacks
-from trainform.deployed.releases.gates import Facts, Judged, judge, waiver_problems
+from trainform.deployed.releases.gates import Facts, GateResult, judge, waiver_problems
 from trainform.deployed.releases.promote import (
-    as_released,
+    experiment_for_release,
     experiment_of,
     not_of_source,
     origin,
     recorded,
     unpinned,
 )
-from trainform.deployed.releases.release import Promoted, Release, Waived
+from trainform.deployed.releases.release import GateWaiver, PromotionRecord, Release
 from trainform.deployed.releases.release_files import read_release
 from trainform.deployed.releases.source import Source, read_source
 from trainform.deployed.stacks import ProjectStack
@@ -33,7 +33,7 @@ from trainform.job.render import RenderedJob
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
-from trainform.spec.release import NOT_WRITTEN, Released
+from trainform.spec.release import NOT_WRITTEN, ReleasedExperiment
 from trainform.stacks.comparison.compare import Comparison, Version, compare, deployed_version
 from trainform.stacks.drift.report import find_drift
 from trainform.stacks.drift.report_model import StackDrift
@@ -41,9 +41,8 @@ from trainform.stacks.drift.report_model import StackDrift
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 
 
-class Asked(Struct, frozen=True):
-    """The promotion that is requested. waived: gates, all for one reason. over_rollback: also to a target that was
-    rolled back."""
+class PromotionRequest(Struct, frozen=True):
+    """The requested promotion. waived: gates, all for one reason. over_rollback: `--over-rollback` is set."""
 
     experiment: str
     source: ProjectStack
@@ -53,7 +52,7 @@ class Asked(Struct, frozen=True):
     over_rollback: bool = False
 
 
-class Prepared(Struct, frozen=True):
+class PreparedPromotion(Struct, frozen=True):
     """A promotion that is read and judged.
 
     release: what would be written. before: the release that the target follows; None: the experiment's file. same: that
@@ -63,12 +62,12 @@ class Prepared(Struct, frozen=True):
     drift: of the source.
     """
 
-    asked: Asked
+    request: PromotionRequest
     source: Source
     release: Release
     before: Release | None
     same: bool
-    judged: tuple[Judged, ...]
+    judged: tuple[GateResult, ...]
     comparison: Comparison
     changes: Comparison | None
     drift: StackDrift
@@ -76,7 +75,7 @@ class Prepared(Struct, frozen=True):
     new_images: Mapping[str, str] = {}
 
     @property
-    def refused(self) -> tuple[Judged, ...]:
+    def refused(self) -> tuple[GateResult, ...]:
         """The gates that refuse it."""
         return tuple(each for each in self.judged if each.result == "refused")
 
@@ -87,100 +86,101 @@ class Prepared(Struct, frozen=True):
 
     @property
     def held(self) -> bool:
-        """True if it would undo a rollback without `--over-rollback`."""
-        return self.rollback is not None and not self.asked.over_rollback
+        """Return True if it would undo a rollback without `--over-rollback`."""
+        return self.rollback is not None and not self.request.over_rollback
 
     @property
     def may_be_written(self) -> bool:
-        """True if there is something to write, and nothing against it."""
+        """Return True if there is something to write, and nothing against it."""
         return not (self.same or self.held or self.refused)
 
 
-def prepare(asked: Asked, root: Path) -> Prepared:
-    """Read both stacks and judge. InputError with every problem that the experiment has in the target; TrainformError
-    if the source cannot be released."""
+def prepare(request: PromotionRequest, root: Path) -> PreparedPromotion:
+    """Read and judge both stacks. InputError for problems in the target, TrainformError for the source."""
     by, at = author(root), utc_now()
-    waivers = [Waived(gate=gate, reason=asked.reason, by=by) for gate in dict.fromkeys(asked.waived)]
-    wrong = [*waiver_problems(waivers, asked.target.environment)]
+    waivers = [GateWaiver(gate=gate, reason=request.reason, by=by) for gate in dict.fromkeys(request.waived)]
+    wrong = [*waiver_problems(waivers, request.target.environment)]
     if wrong:
         raise InputError(wrong)
-    followed = asked.target.stack.release
-    before = None if followed is None else read_release(asked.experiment, followed, root)
-    source = read_source(asked.source, root)
+    followed = request.target.stack.release
+    before = None if followed is None else read_release(request.experiment, followed, root)
+    source = read_source(request.source, root)
     facts = Facts(
         environment=source.environment,
         outcome=source.outcome,
-        tags=tuple(tags_of(asked, source, root)),
+        tags=tuple(tags_of(request, source, root)),
         commit=source.update.commit,
         dirty=source.update.dirty,
         now=datetime.datetime.now(datetime.UTC),
         changed=source.changed,
     )
-    judged = judge(asked.target.environment, facts, waivers)
+    judged = judge(request.target.environment, facts, waivers)
     release = Release(
         experiment=experiment_of(source),
         origin=origin(source.stack, source.environment, source.record, source.update, source.outcome, source.seconds),
-        promoted=Promoted(
+        promoted=PromotionRecord(
             by=by,
             at=at,
-            source=asked.source.name,
-            target=asked.target.name,
+            source=request.source.name,
+            target=request.target.name,
             replaces=followed,
             gates={each.gate: each.result for each in judged},
             waived=[each.waiver for each in judged if each.waiver is not None],
         ),
     )
-    job, new_images = _checked(asked, release, source, root)
+    job, new_images = _check(request, release, source, root)
     will = version_of(job)
-    now, not_read = _deployed(asked)
-    return Prepared(
-        asked,
+    now, not_read = _deployed(request)
+    return PreparedPromotion(
+        request,
         source,
         release,
         before,
-        before is not None and is_same(before, release, asked.target),
+        before is not None and is_same(before, release, request.target),
         judged,
-        compare(deployed_version(f"{asked.source.name}, deployed", source.record), will),
+        compare(deployed_version(f"{request.source.name}, deployed", source.record), will),
         None if now is None else compare(now, will),
-        find_drift([asked.source]).stacks[0],
+        find_drift([request.source]).stacks[0],
         not_read,
         new_images,
     )
 
 
 def is_same(before: Release, release: Release, target: ProjectStack) -> bool:
-    """True if the target follows this content already, by a release with all its evidence."""
+    """Return True if the target follows this content already, by a release with all its evidence."""
     return before.content == release.content and not any(True for _ in lacks(target.name, before, target.environment))
 
 
-def tags_of(asked: Asked, source: Source, root: Path) -> list[str]:
+def tags_of(request: PromotionRequest, source: Source, root: Path) -> list[str]:
     """Return the paths of the images without a digest in the target, as written when the source was deployed."""
-    written = Released(asked.experiment, NOT_WRITTEN, as_released(recorded(source.record, source.stack)))
-    loaded = load_experiment(written, root, asked.target.environment.name)
+    experiment = experiment_for_release(recorded(source.record, source.stack))
+    written = ReleasedExperiment(request.experiment, NOT_WRITTEN, experiment)
+    loaded = load_experiment(written, root, request.target.environment.name)
     if loaded.model is None:  # its problems are reported when the release is checked
         return [*without_digest(source.record.experiment)]
     return [loaded.source.locate(Problem(path, None, "", "")).path for path in without_digest(resolved(loaded.model))]
 
 
-def _checked(asked: Asked, release: Release, source: Source, root: Path) -> tuple[RenderedJob, dict[str, str]]:
+def _check(
+    request: PromotionRequest, release: Release, source: Source, root: Path
+) -> tuple[RenderedJob, dict[str, str]]:
     """Return the job of the release in the target, and its images that the source has not run. May raise InputError."""
-    given = Released(asked.experiment, release.name, release.experiment)
-    stack = asked.target.stack
+    given = ReleasedExperiment(request.experiment, release.name, release.experiment)
+    stack = request.target.stack
     checked: CheckedJob = check_experiment(given, stack.environment, stack.run, root)
     without = [] if checked.job is None else [*unpinned(checked.job, source)]
     problems = [*checked.problems, *map(checked.sources[0].locate, without)]
     if problems:
         raise InputError(problems)
-    job, experiment = checked.checked(), checked.sources[0]
+    job, experiment = checked.or_raise(), checked.sources[0]
     new = not_of_source(job, source)
     return job, {experiment.locate(Problem(path, None, "", "")).path: image for path, image in new.items()}
 
 
-def _deployed(asked: Asked) -> tuple[Version | None, str]:
-    """Return what runs in the target, or why it could not be read. A cluster that does not answer does not stop a
-    promotion, which only writes files."""
+def _deployed(request: PromotionRequest) -> tuple[Version | None, str]:
+    """Return what runs in the target, or why it could not be read. A promotion only writes files, and continues."""
     try:
-        record = live_record(asked.experiment, asked.target.environment, SECONDS)
+        record = live_record(request.experiment, request.target.environment, SECONDS)
     except ClusterError as error:
         return None, error.message
     return (None if record is None else deployed_version("now", record)), ""

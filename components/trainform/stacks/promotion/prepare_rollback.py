@@ -12,7 +12,14 @@ from trainform.deployed.engine import exported
 from trainform.deployed.releases.author import author
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import read_release, releases_of
-from trainform.deployed.releases.rollback import Checkpoint, Past, Restored, checkpoints, of_deployment, rollback
+from trainform.deployed.releases.rollback import (
+    Checkpoint,
+    Past,
+    RestoredExperiment,
+    checkpoints,
+    restored_deployment,
+    rollback,
+)
 from trainform.deployed.stacks import ProjectStack, followed, load_project_stack
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import ALL, Update, updates
@@ -20,7 +27,7 @@ from trainform.errors import InputError, Problem, TrainformError, list_names
 from trainform.job.check import check_experiment
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
-from trainform.spec.release import Released
+from trainform.spec.release import ReleasedExperiment
 from trainform.spec.stack import load_stack
 from trainform.stacks.comparison.compare import Comparison, compare, version_in_file
 
@@ -31,19 +38,15 @@ KILLED = (
     "refresh` the next `up` may leave the job without its launch script, and the record of the killed revision."
 )
 NOT_DEPLOYED = "Pulumi's history does not say that this release was ever deployed."
-BY_TAG = "{paths} had no digest: what the tag means now may not be what ran then."
+TAG_NOTE = "{paths} had no digest: what the tag means now may not be what ran then."
 
 
 class PreparedRollback(Struct, frozen=True):
-    """A rollback that is checked.
-
-    release: what would be written. comparison: of the stack's files now and then; None if they are wrong now. killed:
-    the state must be refreshed before the next `pulumi up`, since the last one was killed. checkpoints: the claims from
-    which the restored experiment resumes.
-    """
+    """A checked rollback. comparison: of the files now and then; None if they are wrong now. killed: the last `pulumi
+    up` was killed, so the state must be refreshed. checkpoints: claims from which the experiment resumes."""
 
     stack: ProjectStack
-    restored: Restored
+    restored: RestoredExperiment
     release: Release
     comparison: Comparison | None
     notes: tuple[str, ...]
@@ -73,11 +76,11 @@ def prepare_rollback(name: str, to: str | None, reason: str, root: Path) -> Prep
     if restored.release is not None and not past.was_deployed(restored.release):
         notes.append(NOT_DEPLOYED)
     release = rollback(restored, current, stack.name, reason, author(root), utc_now())
-    given = Released(stack.experiment, release.name, release.experiment)
-    job = check_experiment(given, stack.stack.environment, stack.stack.run, root).checked()
+    given = ReleasedExperiment(stack.experiment, release.name, release.experiment)
+    job = check_experiment(given, stack.stack.environment, stack.stack.run, root).or_raise()
     tags = without_digest(release.experiment)
     if tags:
-        notes.append(BY_TAG.format(paths=list_names(tags)))
+        notes.append(TAG_NOTE.format(paths=list_names(tags)))
     comparison = _comparison(stack, given, root, notes)
     writer, resumed = record_in(state, stack.experiment), list[Checkpoint]()
     if writer is not None:
@@ -87,7 +90,7 @@ def prepare_rollback(name: str, to: str | None, reason: str, root: Path) -> Prep
     return PreparedRollback(stack, restored, release, comparison, tuple(notes), killed, tuple(resumed))
 
 
-def _comparison(stack: ProjectStack, given: Released, root: Path, notes: list[str]) -> Comparison | None:
+def _comparison(stack: ProjectStack, given: ReleasedExperiment, root: Path, notes: list[str]) -> Comparison | None:
     """Compare what the stack's files name with what is restored; None if they have an error."""
     try:
         now, then = (
@@ -110,7 +113,7 @@ def _updates(stack: ProjectStack, root: Path, notes: list[str]) -> list[Update] 
         return None
 
 
-def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, failed: bool) -> Restored:
+def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, failed: bool) -> RestoredExperiment:
     """Return what is named, or else the last thing that was deployed before, as a release or without one."""
     if to is not None and to in past.releases:
         _refuse(stack, past, to)
@@ -126,7 +129,7 @@ def _restored(stack: ProjectStack, past: Past, to: str | None, root: Path, *, fa
         raise InputError([_nothing(stack, past) if to is None else _unknown(stack, past, to)])
     if found.update.release in past.releases:
         return past.restored(found.update.release)
-    return of_deployment(found, stack.full_name, stack.environment.name)
+    return restored_deployment(found, stack.full_name, stack.environment.name)
 
 
 def _refuse(stack: ProjectStack, past: Past, to: str) -> None:
@@ -134,7 +137,7 @@ def _refuse(stack: ProjectStack, past: Past, to: str) -> None:
     name, known = past.restored_by(to), {*past.followed(past.current)}  # also under an earlier name of the stack
     if past.releases[to].promoted.target != stack.name and known.isdisjoint({to, name}):
         fix = (
-            f"`trainform promote {stack.experiment} --from {past.releases[to].told.promoted.target} --to "
+            f"`trainform promote {stack.experiment} --from {past.releases[to].masked.promoted.target} --to "
             f"{stack.name}`, or name one of {list_names(past.earlier())}"
         )
         raise InputError([Problem(TO, to, f"the stack {stack.name} never followed this release", fix)])
@@ -151,7 +154,7 @@ def _unknown(stack: ProjectStack, past: Past, to: str) -> Problem:
 def _nothing(stack: ProjectStack, past: Past) -> Problem:
     names = past.earlier()
     passed = f"; {list_names(names)} were never deployed" if names else ""
-    reason = f"nothing else was deployed in the stack {stack.name} before, as far as it is known{passed}"
+    reason = f"no earlier deployment of the stack {stack.name} is known{passed}"
     other = "take the experiment's file from git and run `pulumi up`"
     if past.current is not None:
         other = f"`pulumi config rm trainform:release -s {stack.name}`, and the stack follows the file again"

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.console.sections import Item, Row, Section, bounded
-from trainform.deployed.releases.gates import Judged
+from trainform.deployed.releases.gates import GateResult
 from trainform.deployed.releases.release import Origin
 from trainform.project import release_path
 from trainform.stacks.comparison.text import as_data as compared_data
 from trainform.stacks.comparison.text import changes, changing, differing
 from trainform.stacks.drift.report_model import Outcome
-from trainform.stacks.promotion.prepare_promotion import Prepared
+from trainform.stacks.promotion.prepare_promotion import PreparedPromotion
 
 UNKNOWN = "unknown"
 OVER = "Promote what does not have this fault; `--over-rollback` takes it all the same."
 
 
-def headline(found: Prepared) -> str:
+def headline(found: PreparedPromotion) -> str:
     """Return the result in one sentence."""
-    target, follows = found.asked.target.name, found.asked.target.stack.release
+    target, follows = found.request.target.name, found.request.target.stack.release
     if found.same:
         return f"{target} follows the same content already, as release {follows}: there is nothing to promote."
     if found.held:
@@ -30,23 +30,23 @@ def headline(found: Prepared) -> str:
     return f"{target} will follow a new release."
 
 
-def sections(found: Prepared) -> list[Section]:
+def sections(found: PreparedPromotion) -> list[Section]:
     """Return the report, the first section with the title."""
-    source, target = found.asked.source.name, found.asked.target.name
-    title = f"Promotion of {found.asked.experiment} from {source} to {target}"
+    source, target = found.request.source.name, found.request.target.name
+    title = f"Promotion of {found.request.experiment} from {source} to {target}"
     by_environments = f"What differs from {source} by their environments"
     return bounded([
         Section(title, (Item(headline(found)), Item(_count(found)), *_rollback(found))),
         *([] if found.changes is None else changing(found.changes, target)),
         Section("Gates", tuple(_gates(found))),
         *differing(found.comparison, f"What differs from {source}", by_environments),
-        Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
+        Section("Where it comes from", tuple(origin_items(found.release.masked.origin))),
         Section("Notes", tuple(_notes(found))),
     ])  # fmt: skip
 
 
-def _count(found: Prepared) -> str:
-    target = found.asked.target.name
+def _count(found: PreparedPromotion) -> str:
+    target = found.request.target.name
     if found.changes is not None:
         return changes(found.changes, target, would=not found.may_be_written)
     if found.not_read:
@@ -54,13 +54,13 @@ def _count(found: Prepared) -> str:
     return f"Nothing is deployed in {target}: all of it is new."
 
 
-def _rollback(found: Prepared) -> Iterator[Item]:
-    back = None if found.rollback is None else found.rollback.told
+def _rollback(found: PreparedPromotion) -> Iterator[Item]:
+    back = None if found.rollback is None else found.rollback.masked
     if back is not None and back.rollback is not None:
         fix = [Row("fix", OVER)] if found.held else []
         rows = (Row("reason", back.rollback.reason, verbatim=True), Row("by", back.promoted.by, verbatim=True), *fix)
         yield Item(
-            f"{found.asked.target.name} follows a rollback, release {found.asked.target.stack.release} of "
+            f"{found.request.target.name} follows a rollback, release {found.request.target.stack.release} of "
             f"{back.promoted.at}.",
             rows,
         )
@@ -79,14 +79,14 @@ def origin_items(origin: Origin) -> Iterator[Item]:
         yield Item(f"The source followed release {origin.parent} then.")
 
 
-def _gates(found: Prepared) -> Iterator[Item]:
+def _gates(found: PreparedPromotion) -> Iterator[Item]:
     if not found.judged:
-        yield Item(f"The environment {found.asked.target.environment.name} has none.")
+        yield Item(f"The environment {found.request.target.environment.name} has none.")
     for each in found.judged:
         yield Item(f"{each.gate}: {each.result}.", tuple(_reasons(each)))
 
 
-def _reasons(each: Judged) -> Iterator[Row]:
+def _reasons(each: GateResult) -> Iterator[Row]:
     if each.reason:
         yield Row("why", each.reason, verbatim=True)
     if each.result == "refused":
@@ -95,8 +95,8 @@ def _reasons(each: Judged) -> Iterator[Row]:
         yield Row("waived", f"by {each.waiver.by}: {each.waiver.reason}", verbatim=True)
 
 
-def _notes(found: Prepared) -> Iterator[Item]:
-    source, target = found.asked.source.name, found.asked.target.name
+def _notes(found: PreparedPromotion) -> Iterator[Item]:
+    source, target = found.request.source.name, found.request.target.name
     for path, image in found.new_images.items():
         text = f"{path} names an image that {source} has not run: only {target} has it."
         yield Item(text, (Row("image", image, verbatim=True),))
@@ -113,23 +113,23 @@ def _notes(found: Prepared) -> Iterator[Item]:
         yield Item(f"Once it is written, `trainform review {target}` shows its cost, its capacity and its findings.")
 
 
-def as_data(found: Prepared, *, written: bool) -> dict[str, Any]:
+def as_data(found: PreparedPromotion, *, written: bool) -> dict[str, Any]:
     """Return the report for programs."""
-    asked, release = found.asked, found.release
+    request, release = found.request, found.release
     refused = not found.same and (found.held or bool(found.refused))
     result = "same" if found.same else "refused" if refused else "written" if written else "not written"
     # the time of writing is in the name
-    name = asked.target.stack.release if found.same else release.name if written else None
+    name = request.target.stack.release if found.same else release.name if written else None
     return {
         **release.evidence,
         "ok": not refused,
         "result": result,
-        "experiment": asked.experiment,
-        "from": asked.source.name,
-        "to": asked.target.name,
+        "experiment": request.experiment,
+        "from": request.source.name,
+        "to": request.target.name,
         "release": name,
-        "path": None if name is None else release_path(asked.experiment, name),
-        "rollback": None if found.rollback is None else asked.target.stack.release,
+        "path": None if name is None else release_path(request.experiment, name),
+        "rollback": None if found.rollback is None else request.target.stack.release,
         "gates": [
             {"gate": each.gate, "result": each.result, "reason": each.reason, "fix": each.fix} for each in found.judged
         ],

@@ -25,7 +25,7 @@ def sections(found: PreparedRollback) -> list[Section]:
                 *([] if comparison is None else [Item(changes(comparison, name))]))),
         *([] if comparison is None else changing(comparison, name)),
         Section("Checkpoints", tuple(_checkpoints(found))),
-        Section("Where it comes from", tuple(origin_items(found.release.told.origin))),
+        Section("Where it comes from", tuple(origin_items(found.release.masked.origin))),
         Section("Notes", tuple(map(Item, found.notes))),
     ])  # fmt: skip
 

@@ -1,1 +1,1 @@
-"""Saved reviews, and what has moved since: the precondition of `trainform apply`."""
+"""Saved reviews, and the changes since then: the precondition of `trainform apply`."""

@@ -1,8 +1,7 @@
 """The file of a saved review, the key of its hashes, and its seal.
 
-A hash of something short can be guessed by trying. So every hash is keyed, and the key is in the file only as the
-stack's secrets provider has encrypted it. Without the secrets of the stack nobody can guess from the file, or make one
-that `trainform apply` takes.
+Short values can be guessed from a hash. So every hash is keyed, and the file has the key only as encrypted by the
+stack's secrets provider. Without the secrets of the stack the file reveals no value, and cannot be forged.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from trainform.spec.explain import explain
 from trainform.spec.files import read_text
 from trainform.spec.read import read_content
 from trainform.spec.stack import ENCRYPTION, NAMESPACE
-from trainform.stacks.saved.saved_review import VERSION, Saved, SavedFile
+from trainform.stacks.saved.saved_review import VERSION, SavedFile, SavedReview
 
 LARGEST = 64 << 20
 BEGINNING = '{\n  "saved_review": '
@@ -44,7 +43,7 @@ SALT, *ENCRYPTED_BY_SERVICES = ENCRYPTION
 _FILE = "Pulumi.key.yaml"
 
 
-def text_of(review: Saved, key: bytes, sealed: Mapping[str, Any]) -> str:
+def text_of(review: SavedReview, key: bytes, sealed: Mapping[str, Any]) -> str:
     """Return the text of the file."""
     file = SavedFile(key=dict(sealed), review=review, seal=_seal(review, key))
     return json.dumps(file.model_dump(mode="json"), indent=2, allow_nan=False) + "\n"
@@ -86,12 +85,12 @@ def save_again(saved: SavedFile, file: str) -> str:
 
 
 def is_saved(target: Path) -> bool:
-    """True for a saved review, and for an empty file."""
+    """Return True for a saved review, and for an empty file."""
     with target.open(encoding="utf-8", errors="replace") as stream:
         return stream.read(len(BEGINNING)) in ("", BEGINNING)
 
 
-def _seal(review: Saved, key: bytes) -> str:
+def _seal(review: SavedReview, key: bytes) -> str:
     return keyed(key, review.model_dump(mode="json"))
 
 
@@ -133,12 +132,12 @@ def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
 
 
 def _config(config: Mapping[str, Any], root: Path, *words: str, text: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Run `pulumi config` on a file of its own, and return what it prints and the file."""
+    """Run `pulumi config` on its own file, and return what it prints and the file."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
         file.write_text(json.dumps(config))  # JSON is YAML
-        said = printed(root, "config", *words, "--config-file", str(file), text=text)
-        return said.strip(), read_content(file, _FILE).data
+        output = printed(root, "config", *words, "--config-file", str(file), text=text)
+        return output.strip(), read_content(file, _FILE).data
 
 
 def _config_of(sealed: Mapping[str, Any], stack: str, root: Path) -> dict[str, Any]:

@@ -1,5 +1,4 @@
-"""What decides a `pulumi up`, as it is now: the state, the config, the versions and the cluster. What the files say is
-in the steps of the preview."""
+"""The present state, config, versions and cluster, which decide a `pulumi up`. The preview's steps cover the files."""
 
 from __future__ import annotations
 
@@ -27,17 +26,17 @@ from trainform.spec.read import read_content
 from trainform.spec.stack import NAMESPACE, load_any_stack
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.pulumi_up import backend, engine_version
-from trainform.stacks.saved.saved_review import What
+from trainform.stacks.saved.saved_review import FactKind
 
 SECONDS = 10.0
 SHOWN = tuple(f"{NAMESPACE}:{key}" for key in ("experiment", "environment", "run", "release"))
 """Keys of the config whose values are not secrets."""
 SERVICES = "environment"
 """The part of a stack's file that takes values from Pulumi's service."""
-OF_PROVIDER = ("PULUMI_K8S_", "PULUMI_KUBERNETES_")
-WITHOUT_EFFECT = ("PULUMI_K8S_CLIENT_", "PULUMI_K8S_SUPPRESS_", "PULUMI_K8S_HELM_")
+PROVIDER_VARIABLES = ("PULUMI_K8S_", "PULUMI_KUBERNETES_")
+HARMLESS_VARIABLES = ("PULUMI_K8S_CLIENT_", "PULUMI_K8S_SUPPRESS_", "PULUMI_K8S_HELM_")
 """Rates, warnings, and the folders of Helm."""
-Facts = Mapping[What, Any]
+Facts = Mapping[FactKind, Any]
 
 
 class Source(Struct, frozen=True):
@@ -51,19 +50,19 @@ class Source(Struct, frozen=True):
         """Return a keyed hash for each value."""
         return {name: keyed(self.key, value) for name, value in values.items()}
 
-    def without_secrets(self, data: Any) -> Any:
+    def hash_secrets(self, data: Any) -> Any:
         """Return the data with a keyed hash for each secret."""
-        return self._without(data, masked(data))
+        return self._hash_masked(data, masked(data))
 
-    def _without(self, data: Any, shown: Any) -> Any:
+    def _hash_masked(self, data: Any, shown: Any) -> Any:
         if isinstance(data, dict) and data.keys() == shown.keys():
-            return {key: self._without(value, shown[key]) for key, value in data.items()}
+            return {key: self._hash_masked(value, shown[key]) for key, value in data.items()}
         if isinstance(data, list):
-            return [self._without(*pair) for pair in zip(data, shown, strict=True)]
+            return [self._hash_masked(*pair) for pair in zip(data, shown, strict=True)]
         return data if data == shown else keyed(self.key, data)
 
 
-def gather(source: Source) -> dict[What, Any]:
+def gather(source: Source) -> dict[FactKind, Any]:
     """Return the facts. TrainformError if one of them cannot be read."""
     stack, root = source.stack, source.root
     environment = stack_files(load_any_stack(stack, root), root).environment
@@ -110,7 +109,7 @@ def provider_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environ.items()
-        if name.startswith(OF_PROVIDER) and not name.startswith(WITHOUT_EFFECT)
+        if name.startswith(PROVIDER_VARIABLES) and not name.startswith(HARMLESS_VARIABLES)
     }
 
 

@@ -1,7 +1,6 @@
 """The facts of a preview: its steps with their values, and the live objects that they touch.
 
-Versions and status of objects, Kueue's switches and what controllers write are left out, since they change by
-themselves.
+Versions and status of objects and fields of controllers are left out, since they change by themselves.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from trainform.spec.environment import Environment
 from trainform.stacks.drift.live_reads import Reads, key_of
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.gather import Facts, Source
-from trainform.stacks.saved.saved_review import Saved
+from trainform.stacks.saved.saved_review import SavedReview
 
 PROVIDERS = "pulumi:providers:"
 COMPARED = (PROVIDERS, steps.COMPONENT)
@@ -48,16 +47,16 @@ def preview_facts(preview: Preview, environment: Environment | None, source: Sou
         )
     objects, unread = ({}, [NO_CLUSTER]) if environment is None else touched(preview, environment)
     return {
-        "object": source.without_secrets(objects),
-        "step": source.without_secrets(planned(preview, source.key)),
+        "object": source.hash_secrets(objects),
+        "step": source.hash_secrets(planned(preview, source.key)),
     }, unread
 
 
-def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> Saved:
+def saved_review(facts: Facts, preview: Preview, environment: Environment | None, source: Source) -> SavedReview:
     """Return the review with the facts that were gathered and those of its preview."""
     found, unread = preview_facts(preview, environment, source)
     commit = git_line(source.root, "rev-parse", "HEAD")
-    return Saved(at=utc_now(), stack=source.stack, commit=commit, facts={**facts, **found}, not_compared=unread)
+    return SavedReview(at=utc_now(), stack=source.stack, commit=commit, facts={**facts, **found}, not_compared=unread)
 
 
 # --- steps
@@ -72,12 +71,12 @@ def planned(preview: Preview, key: bytes) -> dict[str, Any]:
         name = f"{step.kind} {step.name}"
         while name in found:
             name += "'"
-        found[name] = _planned(step, lambda masked: keyed(key, _without_names(masked, names)))
-    made: dict[str, Any] = _without_names(found, names)
-    return made
+        found[name] = _planned(step, lambda masked: keyed(key, _mask_names(masked, names)))
+    planned_steps: dict[str, Any] = _mask_names(found, names)
+    return planned_steps
 
 
-def _without_names(data: Any, names: list[str]) -> Any:
+def _mask_names(data: Any, names: list[str]) -> Any:
     text = json.dumps(data)
     for name in names:
         text = text.replace(name, CHOSEN_LATER)
@@ -127,9 +126,8 @@ def _chosen_name(step: Step) -> str:
 
 
 def touched(preview: Preview, environment: Environment) -> tuple[dict[str, Any], list[str]]:
-    """Return the live objects that the engine creates, changes or deletes: None for one that does not exist, else its
-    UID, the phase of a job, and the fields that are not as they were applied last. Objects that cannot be read come
-    second, as sentences. Raises `ClusterError`."""
+    """Return the live objects that the engine touches: None, or UID, phase of a job, and fields that differ from what
+    was applied. Objects that cannot be read come second, as sentences. Raises `ClusterError`."""
     named = {key_of(each): each for each in _named_objects(preview, environment.namespace.name)}
     with Reads(environment.cluster.context) as reads:
         live = reads.objects(named.values())

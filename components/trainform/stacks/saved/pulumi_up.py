@@ -11,9 +11,9 @@ from types import FrameType
 from urllib.parse import parse_qs, urlsplit
 
 from trainform.console.signals import ENDING, signal_handler
-from trainform.deployed.engine import environ_of_engine, printed, pulumi
+from trainform.deployed.engine import engine_environ, printed, pulumi
 
-OF_SERVICES = ("http", "https")
+SERVICE_SCHEMES = ("http", "https")
 STANDARD_ERROR = 2
 
 
@@ -30,16 +30,15 @@ def backend(root: Path) -> str:
 def place_of_backend(url: str) -> str:
     """Return the place that the address names, without credentials and options."""
     parts = urlsplit(url)
-    path = "" if parts.scheme in OF_SERVICES else parts.path.rstrip("/")
+    path = "" if parts.scheme in SERVICE_SCHEMES else parts.path.rstrip("/")
     at = [f" at {endpoint.rpartition('@')[2]}" for endpoint in parse_qs(parts.query).get("endpoint", [])]
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{path}{''.join(at)}"
 
 
-def run_up(stack: str, root: Path, *, beside_data: bool) -> int:
-    """Run `pulumi up` and return its exit code. beside_data: its output goes to standard error.
+def run_up(stack: str, root: Path, *, prints_data: bool) -> int:
+    """Run `pulumi up` and return its exit code. prints_data: its output goes to standard error.
 
-    The engine has its own session. A signal is passed on to it as Ctrl-C, so that it stores its state and gives back
-    the lock of the stack; a second one makes it stop at once.
+    The engine has its own session. A signal is passed on as Ctrl-C, so that it stores its state and releases the lock.
     """
     words = [pulumi(), "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
     process: subprocess.Popen[bytes] | None = None
@@ -54,9 +53,9 @@ def run_up(stack: str, root: Path, *, beside_data: bool) -> int:
         process = subprocess.Popen(
             words,
             cwd=root,
-            env=environ_of_engine(),
+            env=engine_environ(),
             stdin=subprocess.DEVNULL,
-            stdout=STANDARD_ERROR if beside_data else None,
+            stdout=STANDARD_ERROR if prints_data else None,
             start_new_session=True,
         )
         if received:  # before it was known

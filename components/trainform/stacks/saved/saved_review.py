@@ -11,16 +11,16 @@ SCHEMA_FILE = "apply.schema.json"
 Hash = str
 """A keyed hash, as hexadecimal digits: without the key its input cannot be guessed."""
 
-What = Literal["backend", "cluster", "versions", "config", "variable", "state", "object", "step"]
+FactKind = Literal["backend", "cluster", "versions", "config", "variable", "state", "object", "step"]
 
 
-class Saved(Part):
+class SavedReview(Part):
     """A review as `trainform apply` needs it."""
 
     at: str = Field(description="When the review was made (RFC 3339, UTC).")
     stack: str
     commit: str = Field(default="", description="HEAD of git then, for people; it is not compared.")
-    facts: dict[What, JsonValue] = Field(description="What decides the change, with a keyed hash for each secret.")
+    facts: dict[FactKind, JsonValue] = Field(description="What decides the change, with a keyed hash for each secret.")
     not_compared: list[str] = Field(default=[], description="What is unknown, as whole sentences.")
 
 
@@ -30,14 +30,14 @@ class SavedFile(Part):
 
     saved_review: Literal[3] = 3
     key: dict[str, JsonValue]
-    review: Saved
+    review: SavedReview
     seal: Hash
 
 
-class Moved(Part):
+class Change(Part):
     """A difference from the review. null: not set, or not shown."""
 
-    what: What
+    what: FactKind
     path: str = Field(description="Field, file, key or resource.")
     was: JsonValue = None
     now: JsonValue = None
@@ -51,6 +51,6 @@ class Verdict(Part):
     stack: str
     reviewed: str
     result: Literal["unmoved", "moved", "applied", "failed"]
-    moved: list[Moved] = Field(default=[], description="Empty: nothing has changed.")
+    moved: list[Change] = Field(default=[], description="Empty: nothing has changed.")
     not_compared: list[str] = Field(default=[], description="What is unknown, as whole sentences.")
     fix: str = ""

@@ -10,7 +10,7 @@ from tests.local.rehearsal.workloads import NAMESPACE, full_name, pod, workload
 from trainform.errors import MASK
 from trainform.local.rehearsal.docker.forwarding import forwarders
 from trainform.local.rehearsal.docker.request_bodies import Image, container_body, must_not_be_root, user_of
-from trainform.local.rehearsal.run.masking import Masker
+from trainform.local.rehearsal.run.rehearse import Masker
 
 IMAGE = Image("resnet:1", "")
 

@@ -17,7 +17,7 @@ from tests.local.rehearsal.workloads import (
     wait_until,
     workload,
 )
-from trainform.local.rehearsal.run.run import Options, rehearsal
+from trainform.local.rehearsal.run.rehearse import Options, rehearsal
 
 pytestmark = [
     pytest.mark.usefixtures("docker_daemon"),

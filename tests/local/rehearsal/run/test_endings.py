@@ -22,8 +22,8 @@ from tests.support.unseen import unseen
 from trainform.errors import MASK, InputError, TrainformError
 from trainform.local.rehearsal.fewer_processes import smaller_plan
 from trainform.local.rehearsal.run.records import PodRecord
-from trainform.local.rehearsal.run.run import Options, rehearsal
-from trainform.local.rehearsal.sources import from_plan
+from trainform.local.rehearsal.run.rehearse import Options, rehearsal
+from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import Workload
 
 pytestmark = pytest.mark.proof("every way in which a rehearsal ends")
@@ -125,7 +125,7 @@ def test_a_job_with_parameter_servers_ends_with_its_workers(image: str) -> None:
         "ps": {"replicas": 1, "command": ["sleep", "600"]},
     }
     parts: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["sleep", "0.5"]}}, "roles": roles}
-    asked = from_plan(smaller_plan(plan(**parts), experiment(**parts), environment(), 2))
+    asked = workload_of_plan(smaller_plan(plan(**parts), experiment(**parts), environment(), 2))
     outcome, _ = run_rehearsal(asked, image)
     assert outcome.problem == ""
     ended = {record.pod.rpartition("-")[0].rpartition("-")[2]: record.phase for record in outcome.pods}

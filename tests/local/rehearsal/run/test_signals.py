@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from trainform.local.rehearsal.run.run import ENDING, endings_as_interrupts
+from trainform.local.rehearsal.run.rehearse import ENDING, endings_as_interrupts
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,4 @@
-"""The only module that talks to Docker. Everything that it makes carries the rehearsal's labels, by which it is found
-and removed."""
+"""The only module that talks to Docker. All its objects carry the rehearsal's labels, by which they are removed."""
 
 from __future__ import annotations
 
@@ -42,9 +41,8 @@ STDOUT, STDERR = 1, 2  # as Docker numbers them
 FRAME = struct.Struct(">BxxxL")  # before each piece of output: its stream and length
 
 
-class Attached:
-    """The streams of a program in a container. Reading waits without a limit, since a program may be silent for long.
-    stream: docker-py's."""
+class ContainerStreams:
+    """The streams of a program in a container. Reading has no time limit. stream: docker-py's."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -56,14 +54,13 @@ class Attached:
         self._reader = stream._response.raw._fp.fp
 
     def output(self) -> Iterator[tuple[int, bytes]]:
-        """The pieces of its output, each with STDOUT or STDERR, until the program ends."""
+        """Yield the pieces of its output, each with STDOUT or STDERR, until the program ends."""
         while len(head := self._reader.read(FRAME.size)) == FRAME.size:
             kind, length = FRAME.unpack(head)
             yield kind, self._reader.read(length)
 
     def write(self, data: bytes) -> None:
-        """Write to its standard input; OSError where nothing reads it any more. Only one thread at a time may call
-        this."""
+        """Write to its standard input; OSError if nothing reads it any more. For one thread at a time."""
         self._socket.sendall(data)
 
     def close(self) -> None:
@@ -77,9 +74,9 @@ class RemovedError(Exception):
 
 
 class Engine:
-    """A connection to Docker for one rehearsal; usable from several threads. Its errors are `TrainformError`.
+    """A connection to Docker for one rehearsal, for several threads. Its errors are `TrainformError`.
 
-    lock: the lock file of the experiment. Whoever holds it may remove what an earlier rehearsal of the experiment left.
+    lock: the file that allows its holder to remove what an earlier rehearsal of the experiment left.
     """
 
     def __init__(self, experiment: str, lock: Path) -> None:
@@ -120,14 +117,14 @@ class Engine:
         try:
             yield client
         except self._missing as error:
-            raise RemovedError(in_one_line(error)) from None
+            raise RemovedError(one_line(error)) from None
         except self._errors as error:
-            raise TrainformError(f"Docker: {in_one_line(error)}") from None
+            raise TrainformError(f"Docker: {one_line(error)}") from None
         finally:
             self._idle.put(client)
 
     def image(self, name: str) -> Image | None:
-        """The image; None where it is not on this machine."""
+        """Return the image; None if it is not on this machine."""
         try:
             with self._client() as client:
                 found: dict[str, Any] = client.inspect_image(name)  # type: ignore[no-untyped-call]
@@ -136,7 +133,7 @@ class Engine:
         return Image(name, found["Config"].get("User", ""))
 
     def pull(self, name: str) -> None:
-        """Fetch an image from its registry; TrainformError where that fails."""
+        """Fetch an image from its registry; TrainformError if that fails."""
         repository, tag = repository_and_tag(name)
         try:
             with self._client() as client:
@@ -152,18 +149,18 @@ class Engine:
     def make_volume(self, key: str, options: dict[str, str]) -> tuple[str, str]:
         """Create a volume, and return its name and its folder on Docker's machine."""
         name = f"{self.prefix}.{key}"
-        made: dict[str, Any] = self._make(
+        volume: dict[str, Any] = self._make(
             lambda client: client.create_volume(name, driver="local", driver_opts=options, labels=self._labels)
         )
-        return made["Name"], made["Mountpoint"]
+        return volume["Name"], volume["Mountpoint"]
 
     def make_container(self, name: str, body: dict[str, Any], **labels: str) -> str:
         """Create a container without starting it, and return its id. labels: further labels, such as the pod's name."""
         config = {**body, "Labels": {**self._labels, **{f"{LABEL}.{key}": value for key, value in labels.items()}}}
-        made: dict[str, Any] = self._make(
+        created: dict[str, Any] = self._make(
             lambda client: client.create_container_from_config(config, short_container_name(f"{self.prefix}-{name}"))  # type: ignore[no-untyped-call]
         )
-        return str(made["Id"])
+        return str(created["Id"])
 
     def start(self, container: str) -> None:
         """Start a container; TrainformError with the runtime's reason where it cannot."""
@@ -189,7 +186,7 @@ class Engine:
         return self.each(make, [None])[0]
 
     def address(self, container: str, network: str) -> str:
-        """The IP address of a running container."""
+        """Return the IP address of a running container."""
         with self._client() as client:
             return str(client.inspect_container(container)["NetworkSettings"]["Networks"][network]["IPAddress"])
 
@@ -199,40 +196,39 @@ class Engine:
             client.put_archive(container, "/", archive)
 
     def output(self, container: str) -> Iterator[bytes]:
-        """The output of the container, piece by piece, until it ends."""
+        """Yield the output of the container, piece by piece, until it ends."""
         with self._client() as client:
             yield from client.logs(container, stream=True, follow=True, stdout=True, stderr=True)
 
     def output_so_far(self, container: str) -> tuple[str, bool]:
-        """The output of the container so far, and whether it runs."""
+        """Return the output of the container so far, and whether it runs."""
         with self._client() as client:
             runs = bool(client.inspect_container(container)["State"]["Running"])
             return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
 
     @contextlib.contextmanager
-    def attached(self, container: str) -> Iterator[Attached]:
+    def attached(self, container: str) -> Iterator[ContainerStreams]:
         """The streams of a container's program. Attached before the start, they have all of its output."""
         with self._client() as client:
             params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            with contextlib.closing(Attached(client.attach_socket(container, params))) as streams:
+            with contextlib.closing(ContainerStreams(client.attach_socket(container, params))) as streams:
                 yield streams
 
     def running(self, **labels: str) -> str | None:
-        """The id of this rehearsal's running container with these labels; None where there is none."""
-        wanted = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
+        """Return the id of this rehearsal's running container with these labels; None if there is none."""
+        expected = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
         with self._client() as client:
-            found = client.containers(filters={"label": [f"{key}={value}" for key, value in wanted.items()]})
+            found = client.containers(filters={"label": [f"{key}={value}" for key, value in expected.items()]})
             return str(found[0]["Id"]) if found else None
 
     def execute(self, container: str, command: Sequence[str], on_output: Callable[[int, bytes], None]) -> int:
-        """Run a command in a running container, without standard input, and return its exit code. on_output gets STDOUT
-        or STDERR, and a piece of output."""
+        """Run a command in a container, and return its exit code. on_output gets STDOUT or STDERR, and some output."""
         with self._client() as client:
-            made = client.exec_create(container, list(command))["Id"]
-            with contextlib.closing(Attached(client.exec_start(made, socket=True))) as streams:
+            execution = client.exec_create(container, list(command))["Id"]
+            with contextlib.closing(ContainerStreams(client.exec_start(execution, socket=True))) as streams:
                 for kind, data in streams.output():
                     on_output(kind, data)
-            while (state := client.exec_inspect(made))["Running"]:
+            while (state := client.exec_inspect(execution))["Running"]:
                 time.sleep(RETRY_SECONDS)
             return int(state["ExitCode"])
 
@@ -246,7 +242,7 @@ class Engine:
         self._sweep({LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}, ["container"])
 
     def remove_container(self, container: str) -> None:
-        """Kill and remove one container; TrainformError where Docker refuses."""
+        """Kill and remove one container; TrainformError if Docker refuses."""
         refusal = self._refusal("container", container)
         if refusal is not None:
             raise TrainformError(f"Docker: {refusal}")
@@ -259,8 +255,7 @@ class Engine:
         self._sweep({LABEL: self.identity}, KINDS)
 
     def remove_leftovers(self) -> int:
-        """Remove what killed rehearsals of the same experiment and user left, and return the number of objects. The
-        caller holds the lock."""
+        """Remove the objects of killed rehearsals of this experiment and user. The caller holds the lock."""
         return self._sweep(self._owned, KINDS)
 
     def _sweep(self, labels: dict[str, str], kinds: Sequence[str]) -> int:
@@ -297,7 +292,7 @@ class Engine:
             return [found["Id"] for found in client.networks(filters=filters)]
 
     def _refusal(self, kind: str, name: str) -> str | None:
-        """Remove one object, and return Docker's reason where it refuses; None where the object is gone."""
+        """Remove one object, and return Docker's reason where it refuses; None if the object is gone."""
         try:
             with self._client() as client:
                 if kind == "container":
@@ -313,14 +308,13 @@ class Engine:
         return None
 
     def each(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Do the work on each item, several at a time, and return the results in order. The first error is raised when
-        all have ended."""
+        """Work on several items at a time, and return results in order. The first error is raised at the end."""
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             return [future.result() for future in [pool.submit(work, item) for item in items]]
 
 
 def daemon_version(seconds: int) -> str:
-    """The version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
+    """Return the version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
     import docker.utils
 
     with contextlib.closing(_connect(docker.utils.kwargs_from_env(), seconds)) as client:
@@ -336,11 +330,11 @@ def _connect(settings: Any, seconds: int) -> APIClient:
         return docker.APIClient(**settings, version="auto", timeout=seconds)
     except _errors() as error:
         fix = NO_PERMISSION_FIX if isinstance(error, PermissionError) else NO_DAEMON_FIX
-        raise TrainformError(f"a rehearsal needs Docker, and none answers: {in_one_line(error)}", fix) from None
+        raise TrainformError(f"a rehearsal needs Docker, and none answers: {one_line(error)}", fix) from None
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """The exceptions that docker-py raises."""
+    """Return the exceptions that docker-py raises."""
     import docker.errors
     import urllib3
 
@@ -348,7 +342,7 @@ def _errors() -> tuple[type[Exception], ...]:
 
 
 def _reach(host: str) -> None:
-    """OSError where nothing listens on a Unix socket. docker-py raises an error too, but leaves its own socket open."""
+    """OSError if nothing listens on a Unix socket. docker-py raises an error too, but leaves its own socket open."""
     scheme, _, path = host.partition("://")
     if scheme == "http+unix":
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
@@ -359,14 +353,13 @@ def _reach(host: str) -> None:
 
 
 def short_container_name(name: str) -> str:
-    """The name of a container, without its middle where it is too long: the numbers at the end tell containers apart.
-    The name is a label in DNS too. Where it is too long, Docker's DNS server does not answer the question for the name
-    of an address, and launchers ask it at every connection."""
+    """Return the name without its middle if it is too long for a label in DNS: Docker would not answer for its address,
+    and launchers ask for it at every connection. The numbers at the end distinguish containers."""
     return name if len(name) <= LABEL_MAX else f"{name[: LABEL_MAX - NAME_END]}{name[-NAME_END:]}"
 
 
-def in_one_line(error: BaseException) -> str:
-    """The message of Docker's error, in one line."""
+def one_line(error: BaseException) -> str:
+    """Return the message of Docker's error, in one line."""
     explanation = getattr(error, "explanation", None)
     text = str(error) if explanation is None else str(explanation)
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Services with an address of their own: a container for each Service forwards connections to the pods."""
+"""Services with their own address: a container for each Service forwards connections to the pods."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ class Forwarder(Struct, frozen=True):
     pod: str
 
     def command(self) -> list[str]:
-        """The command of its container."""
+        """Return the command of its container."""
         return ["python3", "-c", Path(forward.__file__).read_text(encoding="utf-8"), json.dumps(self.routes)]
 
 
 def forwarders(workload: Workload) -> list[Forwarder]:
-    """A forwarder for each Service that is not headless and selects a pod; InputError with every port that cannot be
-    forwarded."""
-    made, problems = [], []
+    """Return a forwarder for each Service with an address and a pod. InputError with each port it cannot forward."""
+    found, problems = [], []
     for service in workload.services:
         selected = [pod for pod in workload.pods if selects(service, pod)]
         if service_is_headless(service) or not selected:
@@ -48,14 +47,14 @@ def forwarders(workload: Workload) -> list[Forwarder]:
                 problems.append(Problem(f"services.{name}.ports[{index}]", port.get("targetPort"), reason, fix))
             routes.append((port["port"], targets))
         aliases = (name, *service_names(name, workload.namespace))
-        made.append(Forwarder(name, aliases, tuple(routes), pod_name(selected[0])))
+        found.append(Forwarder(name, aliases, tuple(routes), pod_name(selected[0])))
     if problems:
         raise InputError(problems)
-    return made
+    return found
 
 
 def _targets(port: dict[str, Any], pods: list[dict[str, Any]]) -> Iterator[tuple[str, int]]:
-    """The name and port of each pod behind a port of the Service. A named target port is looked up in the pod."""
+    """Yield the name and port of each pod behind a port of the Service. A named target port is looked up in the pod."""
     target = port.get("targetPort", port["port"])
     for pod in pods:
         declared = [declared for container in pod["spec"]["containers"] for declared in container.get("ports", [])]

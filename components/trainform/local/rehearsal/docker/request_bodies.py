@@ -35,11 +35,9 @@ class VolumePaths(Struct, frozen=True):
 
 
 def sandbox_body(sandbox: Sandbox, network: str, namespace: str, image: str, held: Sequence[str]) -> dict[str, Any]:
-    """The idle container that owns the network of a pod or node. It mounts the volumes too, so that those in memory
-    outlive each container.
+    """Return the idle container that owns the network of a pod or node, and keeps its volumes in memory alive.
 
-    `no-tld-query`: Docker also publishes every host name by itself, which Kubernetes does not; with it the C library
-    does not ask for a name without a dot. Programs with a resolver of their own still find it.
+    `no-tld-query`: the C library does not ask for a name without a dot, which Docker publishes and Kubernetes does not.
     """
     return {
         "Image": image,
@@ -61,7 +59,7 @@ def sandbox_body(sandbox: Sandbox, network: str, namespace: str, image: str, hel
 
 
 def forwarder_body(command: Sequence[str], aliases: Sequence[str], network: str, image: str) -> dict[str, Any]:
-    """The container that forwards the connections of a Service."""
+    """Return the container that forwards the connections of a Service."""
     return {
         "Image": image,
         "User": ROOT,
@@ -80,8 +78,7 @@ def container_body(
     mounts: Sequence[dict[str, Any]],
     sandbox: str,
 ) -> dict[str, Any]:
-    """A container of a pod, in its sandbox's network. Requests and limits are left out, because one machine runs the
-    whole job."""
+    """Return a container in its pod's network, without requests and limits: one machine runs the whole job."""
     words = {
         field: [expanded(word, env) for word in container[key]]
         for key, field in (("command", "Entrypoint"), ("args", "Cmd"))
@@ -117,8 +114,7 @@ def container_body(
 
 
 def user_of(pod: dict[str, Any], container: dict[str, Any], image: Image) -> str:
-    """`user` or `user:group`, "" for the image's own user. The container's security context takes precedence over the
-    pod's."""
+    """Return `user` or `user:group`; "" for the image's own. The container's security context wins over the pod's."""
     security = {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
     user, group = security.get("runAsUser"), security.get("runAsGroup")
     if group is None:
@@ -129,14 +125,14 @@ def user_of(pod: dict[str, Any], container: dict[str, Any], image: Image) -> str
 
 
 def must_not_be_root(pod: dict[str, Any], container: dict[str, Any], image: Image) -> bool:
-    """True if the kubelet would refuse the container: `runAsNonRoot` is set, and its user is root."""
+    """Return True if the kubelet would refuse the container: `runAsNonRoot` is set, and its user is root."""
     security = {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
     user = security["runAsUser"] if "runAsUser" in security else image.user.partition(":")[0]
     return bool(security.get("runAsNonRoot", False)) and str(user) in {"", "0", "root"}
 
 
 def docker_mount(mount: Mount, paths: VolumePaths) -> dict[str, Any]:
-    """A mount of a container. A part of a volume is mounted from the folder in which Docker keeps the volume."""
+    """Return a mount of a container. A part of a volume is mounted from the folder in which Docker keeps the volume."""
     volume = mount.volume
     if volume.folder is None and not mount.sub_path:
         return volume_mount(paths.names[volume.key], mount.target, mount.read_only)
@@ -157,7 +153,7 @@ def volume_mount(name: str, target: str, read_only: bool) -> dict[str, Any]:
 
 
 def volume_options(volume: Volume) -> dict[str, str]:
-    """The options of Docker's `local` driver: none for a volume on disk, a tmpfs for a volume in memory."""
+    """Return the options of Docker's `local` driver: none for a volume on disk, a tmpfs for a volume in memory."""
     if not volume.memory:
         return {}
     size = "" if volume.size is None else f",size={volume.size}"

@@ -16,8 +16,7 @@ GROUP_MAY_READ = 0o440  # what the kubelet adds to files of read-only volumes wh
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A file, or a folder where `data` is None. The path has no leading `/`. It belongs to root and to the group
-    `group`."""
+    """A file of root, or a folder if `data` is None. The path has no leading `/`."""
 
     path: str
     mode: int
@@ -26,10 +25,7 @@ class Entry:
 
 
 def volume_entries(sources: Sources, volume: dict[str, Any], group: int | None) -> Iterator[Entry]:
-    """The volume's files as the kubelet writes them; nothing for kinds of volumes without such files.
-
-    group: the pod's fsGroup, None where it has none. UnknownSourceError where a source is missing.
-    """
+    """Yield the volume's files as the kubelet writes them. group: the pod's fsGroup. May raise UnknownSourceError."""
     for kind, read in _KINDS.items():
         if kind in volume:
             for entry in read(sources, volume[kind], volume[kind].get("defaultMode", DEFAULT_MODE)):
@@ -76,7 +72,7 @@ FILE_KINDS = frozenset(_KINDS)
 
 
 def _chosen(data: Mapping[str, bytes], reference: dict[str, Any], name: str, mode: int) -> Iterator[Entry]:
-    """A file for each key, or, with `items`, a file for each item at the path that it gives."""
+    """Yield a file for each key, or, with `items`, a file for each item at the path that it gives."""
     items = reference.get("items")
     if items is None:
         yield from (Entry(key, mode, data=value) for key, value in data.items())
@@ -88,7 +84,7 @@ def _chosen(data: Mapping[str, bytes], reference: dict[str, Any], name: str, mod
 
 
 def archive(entries: Iterable[Entry]) -> bytes:
-    """A tar archive of the entries, each with its mode and group."""
+    """Return a tar archive of the entries, each with its mode and group."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for entry in entries:

@@ -10,11 +10,11 @@ from trainform.local.rehearsal.kubelet.fields import Sources, UnknownSourceError
 from trainform.local.rehearsal.workload import pod_name
 from trainform.plan.references import expanded
 
+Read = Callable[[str, bool], Mapping[str, bytes]]
+
 
 def container_env(sources: Sources, container: dict[str, Any]) -> dict[str, str]:
-    """All variables of the container. Of several with one name the last one wins, and those of `envFrom` come first.
-
-    InputError with every source that is missing."""
+    """Return the container's variables: the last one of a name wins. InputError with every missing source."""
     env: dict[str, str] = {}
     problems: list[Problem] = []
     path = f"pods.{pod_name(sources.pod)}.{container['name']}"
@@ -60,27 +60,17 @@ def _value(sources: Sources, entry: dict[str, Any], before: Mapping[str, str]) -
     return _ORIGINS[kind](sources, reference)
 
 
-def _read_config_map(sources: Sources, reference: dict[str, Any]) -> str | None:
+def _read_key(kind: str, read: Read, reference: dict[str, Any]) -> str | None:
     optional = reference.get("optional", False)
-    data = sources.config_map(reference["name"], optional)
-    return _text_or_none(value_of(data, reference["key"], f"ConfigMap {reference['name']}", optional))
-
-
-def _read_secret(sources: Sources, reference: dict[str, Any]) -> str | None:
-    optional = reference.get("optional", False)
-    data = sources.secret(reference["name"], optional)
-    return _text_or_none(value_of(data, reference["key"], f"Secret {reference['name']}", optional))
+    value = value_of(read(reference["name"], optional), reference["key"], f"{kind} {reference['name']}", optional)
+    return None if value is None else _text(value)
 
 
 _ORIGINS: dict[str, Callable[[Sources, dict[str, Any]], str | None]] = {
     "fieldRef": lambda sources, reference: sources.field(reference["fieldPath"]),
-    "configMapKeyRef": _read_config_map,
-    "secretKeyRef": _read_secret,
+    "configMapKeyRef": lambda sources, reference: _read_key("ConfigMap", sources.config_map, reference),
+    "secretKeyRef": lambda sources, reference: _read_key("Secret", sources.secret, reference),
 }
-
-
-def _text_or_none(value: bytes | None) -> str | None:
-    return None if value is None else _text(value)
 
 
 def _text(value: bytes) -> str:

@@ -1,5 +1,4 @@
-"""The values that a pod may read: its own fields (the downward API), and the ConfigMaps and Secrets of its
-namespace."""
+"""The values that a pod may read: its own fields, and the ConfigMaps and Secrets of its namespace."""
 
 from __future__ import annotations
 
@@ -40,8 +39,7 @@ class Sources(Struct, frozen=True):
     place: Place
 
     def field(self, path: str) -> str:
-        """Return a field of the pod as text; a missing label or annotation is empty, as with the kubelet. Raises
-        `UnknownSourceError` for an unknown field."""
+        """Return a field of the pod; "" for a missing label or annotation. UnknownSourceError for other fields."""
         keyed = _KEYED.fullmatch(path)
         metadata = self.pod["metadata"]
         if keyed is not None:
@@ -56,16 +54,14 @@ class Sources(Struct, frozen=True):
         return _FIELDS[path](self)
 
     def config_map(self, name: str, optional: bool) -> Mapping[str, bytes]:
-        """The data of a ConfigMap; empty where it is optional and missing. UnknownSourceError where it is needed and
-        missing."""
+        """Return the data of a ConfigMap; empty if it is optional and missing. Else UnknownSourceError."""
         data = self.workload.config_maps.get(name)
         if data is None and not optional:
             raise _missing("ConfigMap", name)
         return {} if data is None else {key: value.encode() for key, value in data.items()}
 
     def secret(self, name: str, optional: bool) -> Mapping[str, bytes]:
-        """The data of a Secret; empty where it is optional and missing. UnknownSourceError where it is needed and
-        missing."""
+        """Return the data of a Secret; empty if it is optional and missing. Else UnknownSourceError."""
         data = self.workload.secrets.get(name)
         if data is None and not optional:
             raise _missing("Secret", name)
@@ -73,8 +69,7 @@ class Sources(Struct, frozen=True):
 
 
 def value_of(data: Mapping[str, bytes], key: str, name: str, optional: bool) -> bytes | None:
-    """The value of one key; None where it is optional and missing. UnknownSourceError where it is needed and
-    missing."""
+    """Return the value of a key; None if it is optional and missing. Else UnknownSourceError."""
     if key in data:
         return data[key]
     if optional:

@@ -1,7 +1,6 @@
 """Nodes, host names and names in DNS: which pods share a network, and under which names they are found.
 
-A sandbox is what Kubernetes calls a pod's sandbox: an idle container that owns the network of a pod, or, for pods on
-the host network, that of a node.
+A sandbox is an idle container that owns the network of a pod, or of a node for pods on the host network.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ class Sandbox(Struct, frozen=True):
 
 
 def place_pods(workload: Workload) -> tuple[Sandbox, ...]:
-    """A sandbox for each pod, and one for each node with pods on the host network."""
+    """Return a sandbox for each pod, and one for each node with pods on the host network."""
     nodes = _nodes(workload)
-    apart = [pod for pod in workload.pods if not on_host_network(pod)]
+    apart = [pod for pod in workload.pods if not uses_host_network(pod)]
     together: dict[str, list[dict[str, Any]]] = {}
     for pod in workload.pods:
-        if on_host_network(pod):
+        if uses_host_network(pod):
             together.setdefault(nodes[pod_name(pod)], []).append(pod)
     return (
         *(pod_sandbox(pod, workload, nodes[pod_name(pod)]) for pod in apart),
@@ -47,7 +46,7 @@ def place_pods(workload: Workload) -> tuple[Sandbox, ...]:
 
 
 def pod_sandbox(pod: dict[str, Any], workload: Workload, node: str) -> Sandbox:
-    """The sandbox of a pod with a network of its own."""
+    """Return the sandbox of a pod with its own network."""
     spec, name = pod["spec"], pod_name(pod)
     subdomain = spec.get("subdomain", "")
     return Sandbox(
@@ -61,7 +60,7 @@ def pod_sandbox(pod: dict[str, Any], workload: Workload, node: str) -> Sandbox:
 
 
 def node_sandbox(pods: list[dict[str, Any]], workload: Workload, node: str) -> Sandbox:
-    """The sandbox of a node: its pods have the node's host name, and each is found under its own."""
+    """Return the sandbox of a node: its pods have the node's host name, and each is found under its own."""
     return Sandbox(
         name=node,
         node=node,
@@ -72,32 +71,30 @@ def node_sandbox(pods: list[dict[str, Any]], workload: Workload, node: str) -> S
     )
 
 
-def on_host_network(pod: dict[str, Any]) -> bool:
-    """True if the pod uses its node's network."""
+def uses_host_network(pod: dict[str, Any]) -> bool:
+    """Return True if the pod uses its node's network."""
     return bool(pod["spec"].get("hostNetwork", False))
 
 
 def own_alias(name: str) -> str:
-    """A name of the pod that only the rehearsal uses."""
+    """Return a name of the pod that only the rehearsal uses."""
     return f"{name}.{OWN_DOMAIN}"
 
 
 def service_names(service: str, namespace: str) -> tuple[str, ...]:
-    """The names of a Service in DNS: the whole name, to which the search domains lead from shorter ones, and the
+    """Return the names of a Service in DNS: the whole name, to which the search domains lead from shorter ones, and the
     shorter ones for programs that do not use search domains."""
     return (f"{service}.{namespace}.{DOMAIN}", f"{service}.{namespace}.svc", f"{service}.{namespace}")
 
 
 def search_domain(namespace: str) -> str:
-    """The search domain in a pod's /etc/resolv.conf. Kubernetes has `svc.cluster.local` and `cluster.local` too. Here
-    the names to which they lead are published as they are, because Docker would pass every unknown name to the resolver
-    of this machine."""
+    """Return the search domain of /etc/resolv.conf. Names under the other domains of Kubernetes are published as they
+    are: Docker would pass unknown names to this machine's resolver."""
     return f"{namespace}.{DOMAIN}"
 
 
 def _aliases(pod: dict[str, Any], workload: Workload) -> tuple[str, ...]:
-    """Return the names under which headless Services publish the pod: that of each Service, and
-    `<hostname>.<subdomain>` of a pod that has both."""
+    """Return the pod's names in DNS: those of its headless Services, and `<hostname>.<subdomain>`."""
     hostname, subdomain = pod["spec"].get("hostname"), pod["spec"].get("subdomain")
     headless = [service for service in workload.services if service_is_headless(service) and selects(service, pod)]
     names = [*([subdomain] if subdomain else []), *(service["metadata"]["name"] for service in headless)]
@@ -122,7 +119,7 @@ def _nodes(workload: Workload) -> dict[str, str]:
         if name in nodes:
             continue
         ports = host_ports(pod)
-        if on_host_network(pod):
+        if uses_host_network(pod):
             node = next((node for node, used in taken.items() if not used & ports), f"node-{len(taken)}")
             taken.setdefault(node, set()).update(ports)
             nodes[name] = node
@@ -135,4 +132,4 @@ def host_ports(pod: dict[str, Any]) -> set[tuple[int, str]]:
     """Return the ports that the pod uses on its node; on the host network, every port that it declares."""
     ports = [port for container in pod["spec"]["containers"] for port in container.get("ports", [])]
     numbers = [(port.get("hostPort", port["containerPort"]), port.get("protocol", "TCP")) for port in ports]
-    return set(numbers) if on_host_network(pod) else set()
+    return set(numbers) if uses_host_network(pod) else set()

@@ -1,7 +1,6 @@
 """The volume of Docker's that takes the place of each volume of a pod, and the mounts of its containers.
 
-Nothing is written into folders of this machine, except into a folder that the user gives for a claim. Volumes with
-files of ConfigMaps or Secrets are in memory.
+Nothing is written into folders of this machine, except into a folder that the user gives for a claim.
 """
 
 from __future__ import annotations
@@ -52,18 +51,17 @@ class Mount(Struct, frozen=True):
 
 
 def fs_group(pod: dict[str, Any]) -> int | None:
-    """The group that owns the pod's volumes; None where the pod sets none."""
+    """Return the group that owns the pod's volumes; None if the pod sets none."""
     group: int | None = pod["spec"].get("securityContext", {}).get("fsGroup")
     return group
 
 
 def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> dict[str, Volume]:
-    """The pod's volumes by name; InputError with those of a kind that a rehearsal does not know.
+    """Return the pod's volumes by name, without those of tokens. InputError with those of an unknown kind.
 
-    folders: the folders that take the place of claims, by the claim's name. A volume with a token for the API server is
-    left out, because a rehearsal has no API server.
+    folders: the folders that take the place of claims, by the claim's name.
     """
-    made: dict[str, Volume] = {}
+    found: dict[str, Volume] = {}
     problems: list[Problem] = []
     for spec in pod["spec"].get("volumes", []):
         kind = next((key for key in spec if key != "name"), "emptyDir")
@@ -78,14 +76,14 @@ def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> 
         group = fs_group(pod)
         if group is not None and volume.folder is None:
             volume = structs.replace(volume, mode=volume.mode | SET_GROUP, group=group)
-        made[spec["name"]] = volume
+        found[spec["name"]] = volume
     if problems:
         raise InputError(problems)
-    return made
+    return found
 
 
 def holds_token(volume: dict[str, Any]) -> bool:
-    """True if it is the volume with the token that the API server adds to every pod."""
+    """Return True if it is the volume with the token that the API server adds to every pod."""
     return any("serviceAccountToken" in source for source in volume.get("projected", {}).get("sources", []))
 
 
@@ -137,7 +135,7 @@ _KINDS: dict[str, Callable[[_VolumeRequest], Volume]] = {
 
 
 def host_paths(pods: Iterable[dict[str, Any]]) -> list[str]:
-    """The hostPaths of all pods, sorted."""
+    """Return the hostPaths of all pods, sorted."""
     specs = [spec for pod in pods for spec in pod["spec"].get("volumes", [])]
     return sorted({spec["hostPath"]["path"] for spec in specs if "hostPath" in spec})
 
@@ -145,7 +143,7 @@ def host_paths(pods: Iterable[dict[str, Any]]) -> list[str]:
 def container_mounts(
     container: dict[str, Any], volumes: Mapping[str, Volume], env: Mapping[str, str]
 ) -> tuple[Mount, ...]:
-    """The mounts of a container, without those of volumes that were left out."""
+    """Return the mounts of a container, without those of volumes that were left out."""
     return tuple(
         Mount(
             volume := volumes[mount["name"]],
@@ -164,8 +162,7 @@ def _sub_path(mount: dict[str, Any], env: Mapping[str, str]) -> str:
 
 
 def needed_folders(volume: Volume, files: Iterable[str], mounts: Iterable[Mount]) -> list[Entry]:
-    """The folders that the volume needs before a container starts: those above its files, and those that are mounted as
-    a `sub_path`."""
+    """Return the folders to create before a container starts: those above files, and those of each `sub_path`."""
     files = set(files)
     above = {folder: IN_FILE_FOLDERS | (volume.mode & SET_GROUP) for path in files for folder in _above(path)}
     alone = {
@@ -178,12 +175,12 @@ def needed_folders(volume: Volume, files: Iterable[str], mounts: Iterable[Mount]
 
 
 def _above(path: str) -> list[str]:
-    """`a` and `a/b` of `a/b/c`."""
+    """Return `a` and `a/b` of `a/b/c`."""
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def used_volumes(pod: dict[str, Any], volumes: Mapping[str, Volume]) -> list[Volume]:
-    """The volumes that containers of the pod mount, each once."""
+    """Return the volumes that containers of the pod mount, each once."""
     names = {mount["name"] for container in containers(pod) for mount in container.get("volumeMounts", [])}
     return list({volume.key: volume for name, volume in volumes.items() if name in names}.values())

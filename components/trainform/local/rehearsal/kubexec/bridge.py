@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.errors import TrainformError
-from trainform.local.rehearsal.docker.engine import STDERR, STDOUT, Attached, Engine, RemovedError
+from trainform.local.rehearsal.docker.engine import STDERR, STDOUT, ContainerStreams, Engine, RemovedError
 from trainform.local.rehearsal.run.records import FAILED, RUNNING, STOPPED, SUCCEEDED, Records
 from trainform.local.rehearsal.workload import Workload, pod_name, short_name
 
@@ -27,8 +27,7 @@ Request = Mapping[str, Any]
 
 
 def refusal(request: Request, workload: Workload, phases: Mapping[str, str]) -> str | None:
-    """kubectl's message where it would refuse the request; None where the request names a container of a pod that has
-    not ended."""
+    """Return kubectl's message for a request that it would refuse; None for a container of a running pod."""
     name = request["pod"]
     pod = next((pod for pod in workload.pods if pod_name(pod) == name), None)
     phase = phases.get(name, STOPPED)
@@ -43,7 +42,7 @@ def refusal(request: Request, workload: Workload, phases: Mapping[str, str]) -> 
 
 
 def chosen_container(request: Request, pod: dict[str, Any]) -> str:
-    """The name of the container in the request, else of the pod's first container."""
+    """Return the name of the container in the request, else of the pod's first container."""
     return str(request.get("container", pod["spec"]["containers"][0]["name"]))
 
 
@@ -60,7 +59,7 @@ class Bridge:
         self._threads: list[threading.Thread] = []
 
     def is_relay(self, container: dict[str, Any]) -> bool:
-        """True if the init container is a relay."""
+        """Return True if the init container is a relay."""
         return self._workload.agent is not None and container["name"] == self._workload.agent.delivery
 
     def deliver(
@@ -70,11 +69,9 @@ class Bridge:
         make: Callable[[dict[str, Any]], str],
         over: threading.Event,
     ) -> tuple[int, str]:
-        """Start the relay, wait until the pods of the hostfile run, and return an exit code and the reason for it. The
-        relay goes on.
+        """Start the relay, wait until the pods of the hostfile run, and return an exit code and its reason.
 
-        make: creates a container of the pod without starting it, and returns its id. RemovedError when `over` is
-        set."""
+        make: creates a container of the pod, and returns its id. RemovedError when `over` is set."""
         found: queue.SimpleQueue[list[str] | TrainformError | None] = queue.SimpleQueue()
         self._start(self._serve, container, make, found)
         hosts = found.get()
@@ -118,8 +115,7 @@ class Bridge:
     def _serve(
         self, container: dict[str, Any], make: Callable[[dict[str, Any]], str], found: queue.SimpleQueue[Any]
     ) -> None:
-        """Serve the relay from its start to its end. `found` gets the hosts of its hostfile, or the error; None where
-        the relay was removed."""
+        """Serve the relay to its end. `found` gets the hosts of its hostfile, or the error; None if it was removed."""
         errors: list[bytes] = []
         try:
             identity = make(container)
@@ -140,7 +136,7 @@ class Bridge:
             self._records.fail(error)
             found.put(None)
 
-    def _answer(self, request: Request, stream: Attached, lock: threading.Lock) -> None:
+    def _answer(self, request: Request, stream: ContainerStreams, lock: threading.Lock) -> None:
         """Run the command, and send its output and exit code back to the caller."""
 
         def send(**answer: Any) -> None:
@@ -180,7 +176,7 @@ class Bridge:
 
 
 def _messages(output: Iterable[tuple[int, bytes]], errors: list[bytes]) -> Iterator[dict[str, Any]]:
-    """The messages in the lines of standard output. What arrives on the other stream is added to `errors`."""
+    """Yield the messages in the lines of standard output. What arrives on the other stream is added to `errors`."""
     rest = b""
     for kind, piece in output:
         if kind != STDOUT:

@@ -1,8 +1,7 @@
-"""Takes the place of kubectl, and knows `kubectl exec`: it passes the command line on to the relay of its pod.
+"""Takes the place of kubectl for `kubectl exec`: it passes the command line on to the relay of its pod.
 
-This file alone is the program: it needs the standard library of any Python 3 and nothing of trainform. Its first
-argument is the relay's socket. Its output, exit code and messages are those of kubectl. Standard input is not passed
-on, as by kubectl without `--stdin`.
+This file alone is the program: it needs the standard library of any Python 3. Its first argument is the socket of the
+relay. Output, exit code and messages are those of kubectl without `--stdin`.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ USAGE = "it knows `kubectl exec POD [--namespace NAMESPACE] [--container CONTAIN
 
 
 def parsed(words: list[str]) -> dict[str, object]:
-    """The request: `pod` and `command`, and `container` and `namespace` where they are given. SystemExit for words that
-    it does not know."""
+    """Return the request: pod, command, container, namespace. SystemExit for words that it does not know."""
     if words[:1] != ["exec"]:
         raise SystemExit(
             f"error: kubectl {' '.join(words[:1])}: a rehearsal has no API server but this stand-in; {USAGE}"

@@ -12,7 +12,7 @@ from trainform.local.rehearsal.workload import Workload, init_containers, short_
 from trainform.plan.model import Agent
 
 
-def with_relays(workload: Workload) -> Workload:
+def insert_relays(workload: Workload) -> Workload:
     """The workload with a relay in each pod that gets kubectl from its operator, and a note for each of these pods."""
     agent = workload.agent
     if agent is None:

@@ -1,4 +1,4 @@
-"""Runs in the pod that calls kubectl, in the place of the init container that brings it, and passes requests on to the
+"""Runs in the pod that calls kubectl, instead of the init container that brings it, and passes requests on to the
 rehearsal.
 
 This file alone is the program (`python3 -c`): it needs the standard library of any Python 3 and nothing of trainform.

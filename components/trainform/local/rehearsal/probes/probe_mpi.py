@@ -1,8 +1,7 @@
-"""Takes the place of a program under `mpirun`: checks rank, world size and processes per node, and all-reduces through
-Open MPI.
+"""Takes the place of a program under `mpirun` (Open MPI 4 and 5): checks rank and world size, and all-reduces.
 
-The MPI library is called without mpi4py, which images of C and Fortran programs do not have. Exit code 0, or 1 and one
-line that says which variable or host is wrong. Open MPI 4 and 5.
+The MPI library is called without mpi4py, which images of C programs lack. Exit code 0, or 1 and one line that says
+which variable or host is wrong.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.M
 
 
 class OpenMpi:
-    """The few calls that a probe needs. MPI_COMM_WORLD and similar names are addresses of objects in Open MPI's
-    library."""
+    """The calls that a probe needs. MPI_COMM_WORLD and the like are addresses of objects in Open MPI's library."""
 
     def __init__(self) -> None:
         self.library = _library()
@@ -43,7 +41,7 @@ class OpenMpi:
         self._check("MPI_Init", self.library.MPI_Init(None, None))
 
     def all_reduce(self, value: int) -> int:
-        """The sum of this number over all processes."""
+        """Return the sum of this number over all processes."""
         sent, received = ctypes.c_int(value), ctypes.c_int(0)
         code = self.library.MPI_Allreduce(
             ctypes.byref(sent), ctypes.byref(received), 1,
@@ -53,7 +51,7 @@ class OpenMpi:
         return received.value
 
     def gather(self, words: bytes, size: int) -> list[bytes]:
-        """The texts of all processes, in every process."""
+        """Return the texts of all processes, in every process."""
         sent = ctypes.create_string_buffer(words, LONGEST_MEMBER)
         received = ctypes.create_string_buffer(LONGEST_MEMBER * size)
         byte = self._handle("ompi_mpi_byte")
@@ -74,10 +72,9 @@ class OpenMpi:
 
 
 def _library() -> ctypes.CDLL:
-    """The libmpi of the mpirun that started this process. An image may have several, and they cannot talk to each
-    other."""
+    """Return the libmpi of the mpirun that started this process. Several in an image cannot talk to each other."""
     tried = []
-    for place in (*_beside_launcher(), "libmpi.so.40", "libmpi.so"):
+    for place in (*_launcher_libraries(), "libmpi.so.40", "libmpi.so"):
         try:
             return ctypes.CDLL(place, mode=ctypes.RTLD_GLOBAL)  # its plug-ins look for its symbols
         except OSError as error:
@@ -85,8 +82,8 @@ def _library() -> ctypes.CDLL:
     raise world.ProbeError(f"no library of Open MPI on {world.own_name(os.environ)}: {'; '.join(tried)}")
 
 
-def _beside_launcher() -> list[str]:
-    """The possible paths of libmpi, from the parent of this process: mpirun, or its daemon on another node."""
+def _launcher_libraries() -> list[str]:
+    """Return the possible paths of libmpi, from the parent of this process: mpirun, or its daemon on another node."""
     try:
         prefix = Path(f"/proc/{os.getppid()}/exe").resolve().parent.parent
     except OSError:
@@ -107,12 +104,12 @@ def main() -> None:
     mpi = OpenMpi()
     words = mpi.gather(json.dumps(vars(member)).encode(), member.world)
     members = [world.Member(**json.loads(each)) for each in words]
-    total, wanted = mpi.all_reduce(member.rank), member.world * (member.world - 1) // 2
-    problem = world.in_one_line(world.world_problems(members, expected, SIZE))
-    if problem is None and total != wanted:
-        problem = f"all-reduce gives {total} on {member.host}, not {wanted}"
+    total, expected_sum = mpi.all_reduce(member.rank), member.world * (member.world - 1) // 2
+    problem = world.one_line(world.world_problems(members, expected, SIZE))
+    if problem is None and total != expected_sum:
+        problem = f"all-reduce gives {total} on {member.host}, not {expected_sum}"
     if problem is None:
-        world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {total} = {wanted}")
+        world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {total} = {expected_sum}")
         if member.rank == 0:
             hosts = {each.host for each in members}
             world.say(f"world formed: {world.processes(member.world)} on {world.nodes(len(hosts))}")

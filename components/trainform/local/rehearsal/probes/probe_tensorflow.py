@@ -42,22 +42,21 @@ class Task:
 
     @property
     def coordinates(self) -> bool:
-        """True if this task is the one that asks the others."""
+        """Return True if this task is the one that asks the others."""
         return (self.kind, self.index) == ("chief" if self.cluster.get("chief") else "worker", 0)
 
     def tasks(self) -> list[tuple[str, int, str]]:
-        """All tasks of the cluster, each with type, index and address."""
+        """Return all tasks of the cluster, each with type, index and address."""
         return [(kind, index, address) for kind, all in self.cluster.items() for index, address in enumerate(all)]
 
 
 def read_task(environ: Mapping[str, str]) -> Task | None:
-    """Return the pod's task; None where the plan has a single replica, and so no TF_CONFIG. ProbeError where TF_CONFIG
-    is not as the plan expects."""
+    """Return the pod's task; None without TF_CONFIG, for one replica. ProbeError if it is not as planned."""
     planned: dict[str, int] = json.loads(environ.get("TRAINFORM_EXPECT_CLUSTER", "{}"))
-    said = ", ".join(f"{count} {kind}" for kind, count in planned.items())
+    planned_tasks = ", ".join(f"{count} {kind}" for kind, count in planned.items())
     if not environ.get("TF_CONFIG"):
         if sum(planned.values()) > 1:
-            raise world.ProbeError(f"TF_CONFIG is not set on {world.own_name(environ)}, the plan says {said}")
+            raise world.ProbeError(f"TF_CONFIG is not set on {world.own_name(environ)}, the plan says {planned_tasks}")
         return None
     try:
         config = json.loads(environ["TF_CONFIG"])
@@ -91,7 +90,7 @@ def _problems(task: Task, planned: Mapping[str, int], environ: Mapping[str, str]
 
 
 def silent_tasks(task: Task) -> list[str]:
-    """The other tasks that do not answer at their address, each with the reason."""
+    """Return the other tasks that do not answer at their address, each with the reason."""
     found = []
     for kind, index, address in task.tasks():
         host, _, port = address.rpartition(":")
@@ -102,8 +101,7 @@ def silent_tasks(task: Task) -> list[str]:
 
 
 def wait_for_tasks(task: Task, deadline: float) -> None:
-    """Wait until every task answers; ProbeError with those that do not answer before the deadline
-    (`time.monotonic`)."""
+    """Wait until every task answers. ProbeError with those that do not before the (monotonic) deadline."""
     while True:
         silent = silent_tasks(task)
         if not silent:
@@ -131,11 +129,11 @@ def join_cluster(task: Task, tf: Any) -> None:
         timeout, f"{task.name} on {world.own_name(os.environ)}: every task answers, but the cluster does not compute"
     )
     if task.coordinates:
-        found, wanted = _compute(task, tf, server, one)
-        if found != wanted:
-            raise world.ProbeError(f"{task.name}: the sum over all tasks is {found}, not {wanted}")
+        found, expected_sum = _compute(task, tf, server, one)
+        if found != expected_sum:
+            raise world.ProbeError(f"{task.name}: the sum over all tasks is {found}, not {expected_sum}")
         counts = ", ".join(f"{len(addresses)} {kind}" for kind, addresses in task.cluster.items())
-        world.say(f"cluster formed: {counts}: sum {found} = {wanted}")
+        world.say(f"cluster formed: {counts}: sum {found} = {expected_sum}")
     else:
         _wait_for_end(task, tf, server, one)
         world.say(f"{task.name} was reached by the coordinator")
@@ -144,8 +142,7 @@ def join_cluster(task: Task, tf: Any) -> None:
 
 
 def _compute(task: Task, tf: Any, server: Any, config: Any) -> tuple[int, int]:
-    """Add a number of each task, made on its own device, and then let the workers end. The found and the expected
-    sum."""
+    """Add a number of each task on its own device, let the workers end, and return the found and expected sum."""
     tasks = task.tasks()
     with tf.Graph().as_default():
         numbers, found_all, may_end = [], [], []
@@ -182,7 +179,7 @@ def _wait_for_end(task: Task, tf: Any, server: Any, config: Any) -> None:
 
 
 def _word(tf: Any, kind: str, index: int, name: str) -> Any:
-    """A queue on a worker's own device, the same from every session."""
+    """Return a queue on a worker's own device, the same from every session."""
     with tf.device(f"/job:{kind}/task:{index}/device:CPU:0"):
         return tf.queue.FIFOQueue(1, [tf.bool], shapes=[()], shared_name=f"trainform_{name}_{kind}_{index}")
 

@@ -39,30 +39,26 @@ def read_member(environ: Mapping[str, str], expected: world.Expected) -> world.M
 
 class RollCall:
     """Every process signs in at the store of rank 0, or of its agent, before a collective can block. Rank 0 judges the
-    world, and all processes get the result.
-
-    torch.distributed itself only reports that a time is over."""
+    world, and all processes get the result. torch.distributed itself only reports a time-out."""
 
     def __init__(self, store: Any, member: world.Member, expected: world.Expected) -> None:
         self.store, self.member, self.expected = store, member, expected
 
     def run(self, deadline: float) -> None:
-        """Wait for all processes; ProbeError with the world's problem, the same in every process. deadline: a time of
-        `time.monotonic`."""
+        """Wait for all processes; ProbeError with the world's problem in each. deadline: of `time.monotonic`."""
         self._sign_in()
         if self.member.rank == 0:
             self.store.set("verdict", json.dumps(self._judge(deadline)))
         verdict = self._hear(deadline + GRACE)
         self.store.add("heard", 1)
         if verdict is not None:
-            # every rank waits: the first that fails makes its launcher end the others on its node, and rank 0 may be
-            # there
+            # the first rank that fails makes its launcher end the others on its node, perhaps rank 0
             with contextlib.suppress(RuntimeError):  # the store is gone, and with it every rank to wait for
                 self.let_all_come("heard", self.store.add("joined", 0))
             raise world.ProbeError(verdict)
 
     def members(self) -> list[world.Member]:
-        """The processes that have signed in so far, in order of arrival."""
+        """Return the processes that have signed in so far, in order of arrival."""
         places = range(1, self.store.add("joined", 0) + 1)
         return [world.Member(**json.loads(self.store.get(f"member/{place}"))) for place in places]
 
@@ -71,9 +67,8 @@ class RollCall:
         self.store.set(f"member/{place}", json.dumps(vars(self.member)))
 
     def _judge(self, deadline: float) -> str | None:
-        """The problem of the world, None if there is none; only rank 0 calls this. It waits for all processes of the
-        plan even where it sees a problem at once: a process that arrives later would find no store, and report that
-        instead."""
+        """Return the problem of the world; None if there is none. It waits for all processes, also after a problem: a
+        late one would find no store, and report that instead."""
         size = self.member.world
         awaited = size if self.expected.processes is None else min(size, self.expected.processes)
         while self.store.add("joined", 0) < awaited and time.monotonic() < deadline:
@@ -81,14 +76,14 @@ class RollCall:
         members = self.members()
         clashes = world.rank_clashes(members, "RANK")
         if clashes:
-            return world.in_one_line(clashes)
+            return world.one_line(clashes)
         if len(members) < awaited:
             missing = world.missing_ranks([member.rank for member in members], awaited, self.expected)
             wrong = sorted({member.world for member in members} - {self.expected.processes})
             if self.expected.processes is not None and wrong:
                 missing += f"; WORLD_SIZE is {wrong[0]}, the plan says {self.expected.processes}"
             return f"the world did not form within {self.expected.timeout:g} s: {missing}"
-        return world.in_one_line(world.world_problems(members, self.expected, "WORLD_SIZE"))
+        return world.one_line(world.world_problems(members, self.expected, "WORLD_SIZE"))
 
     def _hear(self, deadline: float) -> str | None:
         try:
@@ -109,8 +104,7 @@ class RollCall:
 
 
 def open_store(member: world.Member, expected: world.Expected, deadline: float) -> Any:
-    """The store at which the processes sign in: rank 0's at MASTER_ADDR:MASTER_PORT, or the agent's where torchrun has
-    one."""
+    """Open the store at which processes sign in: rank 0's at MASTER_ADDR:MASTER_PORT, or torchrun's agent's."""
     dist = import_module("torch.distributed")
 
     agent = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
@@ -135,7 +129,7 @@ def open_store(member: world.Member, expected: world.Expected, deadline: float) 
 
 
 def _not_ours(host: str, port: int, deadline: float) -> str | None:
-    """The reason why rank 0 cannot serve at its address; None where it can."""
+    """Return the reason why rank 0 cannot serve at its address; None if it can."""
     address, reason = world.resolve(host)
     while address is None and time.monotonic() < deadline:
         time.sleep(0.5)
@@ -205,8 +199,7 @@ FRAMEWORKS: dict[str, Callable[[world.Member, float], AllReduce]] = {
 
 
 def check_sum(member: world.Member, all_reduce: AllReduce) -> tuple[int, int]:
-    """The sum of all ranks, found and expected. ProbeError where they differ, or where a rank takes part twice or not
-    at all."""
+    """Return the sum of all ranks, found and expected. ProbeError if they differ, or if a rank counts wrongly."""
     torch = import_module("torch")
 
     # first the rank itself, then a place for each rank that only its process fills
@@ -239,8 +232,8 @@ def main(framework: str) -> None:
     roll_call = RollCall(store, member, expected)
     roll_call.run(deadline)
     all_reduce = FRAMEWORKS[framework](member, expected.timeout)
-    found, wanted = check_sum(member, all_reduce)
-    world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {found} = {wanted}")
+    found, expected_sum = check_sum(member, all_reduce)
+    world.say(f"rank {member.rank} of {member.world} on {member.host}: all-reduce {found} = {expected_sum}")
     if member.rank == 0:
         hosts = {each.host for each in roll_call.members()}
         world.say(f"world formed: {world.processes(member.world)} on {world.nodes(len(hosts))}")

@@ -1,8 +1,7 @@
-"""Starts a pod's own command, and names the nodes that are missing where the launcher never starts the probe.
+"""Starts a pod's own command, and names the nodes that are missing if the launcher never starts the probe.
 
-`python probe_watch.py COMMAND ARG...`. The agents of torchrun and accelerate meet before they start any script, so a
-script cannot say who did not come: the agent would only tell of a time-out, after ten minutes. The exit code is the
-command's; 1 after the time-out.
+`python probe_watch.py COMMAND ARG...`. The agents of torchrun and accelerate meet before they start a script, and
+report only a time-out after ten minutes. The exit code is that of the command, or 1 after the time-out.
 """
 
 from __future__ import annotations
@@ -47,8 +46,7 @@ def main(command: list[str]) -> int:
 
 
 def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes]:
-    """Start the command in a process group of its own, and pass signals on to it. The handlers are set first, because a
-    signal may come at once."""
+    """Start the command in its own process group, and pass on signals, also those that come before the start."""
     early: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: early.append(number))
@@ -61,8 +59,7 @@ def start(command: list[str], environ: dict[str, str]) -> subprocess.Popen[bytes
 
 
 def diagnosis(expected: world.Expected, environ: Mapping[str, str]) -> str:
-    """Return why the launchers did not meet, seen from this pod: nothing answers at the rendezvous, or a node's name
-    does not resolve."""
+    """Return why the launchers did not meet: nothing answers at the rendezvous, or a node's name does not resolve."""
     late = f"the world did not form within {expected.timeout:g} s"
     first = expected.hosts[0]
     if expected.name == world.short(first):

@@ -1,8 +1,6 @@
-"""The world that the plan expects, and the problems of the one that formed. The other probes import it from their
-folder.
+"""The world that the plan expects, and the problems of the one that formed. The other probes import it.
 
-The probes run in the user's image: Python 3.8 or later, nothing but its standard library and the launcher's own
-framework.
+The probes run in the user's image: Python 3.8 or later, its standard library and the launcher's framework.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 DEFAULT_TIMEOUT = 120.0  # seconds
-MOST_TOLD = 8
+MOST_PROBLEMS = 8
 STARTED = "TRAINFORM_PROBE_STARTED"
 
 
@@ -50,7 +48,7 @@ class Expected:
     timeout: float
 
     def host_of(self, rank: int) -> str | None:
-        """The address of the node with this rank; None where the plan does not decide it."""
+        """Return the address of the node with this rank; None if the plan does not decide it."""
         first = 0
         for host in self.hosts if self.ordered else ():
             first += self.slots.get(short(host), 0)
@@ -69,7 +67,7 @@ class Member:
 
 
 def read_expected(environ: Mapping[str, str]) -> Expected:
-    """The expectations in the variables of this pod; ProbeError where there are none."""
+    """Return the expectations in the variables of this pod; ProbeError if there are none."""
     if "TRAINFORM_EXPECT_SLOTS" not in environ:
         raise ProbeError(
             f"TRAINFORM_EXPECT_SLOTS is not set on {socket.gethostname()}: the launcher did not hand on the pod's "
@@ -92,17 +90,17 @@ def read_expected(environ: Mapping[str, str]) -> Expected:
 
 
 def own_name(environ: Mapping[str, str]) -> str:
-    """The name of this pod. On the host network its hostname is the node's."""
+    """Return the name of this pod. On the host network its hostname is the node's."""
     return environ.get("TRAINFORM_EXPECT_NAME", socket.gethostname())
 
 
 def read_timeout(environ: Mapping[str, str]) -> float:
-    """The seconds in which the world has to form."""
+    """Return the seconds in which the world has to form."""
     return float(environ.get("TRAINFORM_PROBE_TIMEOUT", DEFAULT_TIMEOUT))
 
 
 def number(environ: Mapping[str, str], name: str) -> int:
-    """The value of a variable that has to be a whole number; ProbeError where it is none."""
+    """Return the value of a variable that has to be a whole number; ProbeError if it is none."""
     if name not in environ:
         raise ProbeError(f"{name} is not set")
     try:
@@ -112,7 +110,7 @@ def number(environ: Mapping[str, str], name: str) -> int:
 
 
 def short(address: str) -> str:
-    """The name of the pod in an address."""
+    """Return the name of the pod in an address."""
     return address.split(".")[0]
 
 
@@ -134,7 +132,7 @@ def world_problems(members: Sequence[Member], expected: Expected, size_variable:
 
 
 def rank_clashes(members: Sequence[Member], rank_variable: str) -> list[str]:
-    """The ranks that more than one process has, with their hosts."""
+    """Return the ranks that more than one process has, with their hosts."""
     hosts: dict[int, list[str]] = {}
     for member in members:
         hosts.setdefault(member.rank, []).append(member.host)
@@ -146,15 +144,15 @@ def rank_clashes(members: Sequence[Member], rank_variable: str) -> list[str]:
 
 
 def _count_problems(counts: Mapping[str, int], expected: Expected) -> list[str]:
-    """The hosts with another number of processes than in the plan. In an elastic job, hosts may be missing."""
+    """Return the hosts with another number of processes than in the plan. In an elastic job, hosts may be missing."""
     problems = []
     for host in [*expected.slots, *sorted(counts.keys() - expected.slots.keys())]:
-        found, said = counts.get(host, 0), expected.slots.get(host)
-        if said is None:
+        found, planned = counts.get(host, 0), expected.slots.get(host)
+        if planned is None:
             if expected.processes is not None:  # an elastic job may have grown since the plan
                 problems.append(f"{host} runs {processes(found)}, the plan has no such host")
-        elif found != said and (found > 0 or expected.processes is not None):
-            problems.append(f"{host} runs {processes(found)}, the plan says {said}")
+        elif found != planned and (found > 0 or expected.processes is not None):
+            problems.append(f"{host} runs {processes(found)}, the plan says {planned}")
     return problems
 
 
@@ -174,16 +172,16 @@ def _order_problems(members: Sequence[Member], expected: Expected) -> list[str]:
     return problems
 
 
-def in_one_line(problems: Sequence[str]) -> str | None:
-    """The first few problems and the number of the others; None where there is no problem."""
+def one_line(problems: Sequence[str]) -> str | None:
+    """Return the first few problems and the number of the others; None if there is no problem."""
     if not problems:
         return None
-    more = len(problems) - MOST_TOLD
-    return "; ".join([*problems[:MOST_TOLD], *([f"and {more} more"] if more > 0 else [])])
+    more = len(problems) - MOST_PROBLEMS
+    return "; ".join([*problems[:MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
 
 
 def missing_ranks(joined: Sequence[int], world: int, expected: Expected) -> str:
-    """The processes that did not join, by rank, each with what this pod can see of its host."""
+    """Return the processes that did not join, by rank, each with what this pod can see of its host."""
     words = []
     for rank in sorted(set(range(world)) - set(joined)):
         host = expected.host_of(rank)
@@ -198,7 +196,7 @@ def why_absent(host: str) -> str:
 
 
 def resolve(host: str) -> tuple[str | None, str]:
-    """The address of a name, or None and the problem with the name."""
+    """Return the address of a name, or None and the problem with the name."""
     try:
         return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]), ""
     except OSError:
@@ -206,7 +204,7 @@ def resolve(host: str) -> tuple[str | None, str]:
 
 
 def why_silent(host: str, port: int) -> str | None:
-    """The reason why nothing answers at an address; None where something does."""
+    """Return the reason why nothing answers at an address; None if something does."""
     address, reason = resolve(host)
     if address is None:
         return reason
@@ -220,8 +218,7 @@ def why_silent(host: str, port: int) -> str | None:
 
 
 def wait_for(host: str, port: int, deadline: float) -> str | None:
-    """Wait until something answers at the address; the reason where nothing did before the deadline (`time.monotonic`),
-    else None."""
+    """Wait until something answers, and return None; the reason if nothing does before the (monotonic) deadline."""
     while True:
         reason = why_silent(host, port)
         if reason is None or time.monotonic() >= deadline:
@@ -271,10 +268,10 @@ def mark_start(environ: Mapping[str, str]) -> None:
 
 
 def processes(count: int) -> str:
-    """A number of processes in words: `1 process`, `3 processes`, `no process`."""
+    """Return a number of processes in words: `1 process`, `3 processes`, `no process`."""
     return "no process" if count == 0 else f"{count} process{'' if count == 1 else 'es'}"
 
 
 def nodes(count: int) -> str:
-    """A number of nodes in words: `1 node`, `3 nodes`."""
+    """Return a number of nodes in words: `1 node`, `3 nodes`."""
     return f"{count} node{'' if count == 1 else 's'}"

@@ -94,5 +94,5 @@ class ConsoleDisplay:
 
 
 def console_display(err: bool = False) -> ConsoleDisplay:
-    """A display on standard output, or on standard error."""
+    """Return a display on standard output, or on standard error."""
     return ConsoleDisplay(screen(err=err, piped_width=PIPED_WIDTH))

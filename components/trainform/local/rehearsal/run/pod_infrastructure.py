@@ -45,9 +45,7 @@ class RunningSandbox(Struct, frozen=True):
 
 
 class PodInfrastructure:
-    """The network, volumes, sandboxes and forwarders of a workload. `Engine.remove_all` removes them.
-
-    The constructor checks the workload before anything is made: InputError with everything that is missing."""
+    """The network, volumes, sandboxes and forwarders of a workload. InputError with all problems of the workload."""
 
     def __init__(self, engine: Engine, workload: Workload, folders: Mapping[str, Path]) -> None:
         self._engine = engine
@@ -64,8 +62,7 @@ class PodInfrastructure:
         self._volume_paths = VolumePaths(self._names, self._folders)
 
     def create(self, images: Mapping[str, Image]) -> None:
-        """Create everything before the first pod starts: the pods' names are in DNS before the pods are ready, as with
-        publishNotReadyAddresses."""
+        """Create everything before the first pod starts: as in a cluster, names are in DNS before pods are ready."""
         self._images = images
         self._network = self._engine.make_network()
         self._make_volumes(
@@ -76,8 +73,7 @@ class PodInfrastructure:
         self._engine.each(self._start_forwarder, self._forwarders)
 
     def make_container(self, pod: dict[str, Any], container: dict[str, Any]) -> str:
-        """Create a container of a pod without starting it, and return its id; TrainformError where the kubelet would
-        refuse it."""
+        """Create a container of a pod, and return its id. TrainformError if the kubelet would refuse it."""
         name = pod_name(pod)
         sources = self._sources(pod)
         image = self._images[container["image"]]
@@ -98,8 +94,8 @@ class PodInfrastructure:
 
     def _make_volumes(self, volumes: Iterable[Volume]) -> None:
         needed = {volume.key: volume for volume in volumes if volume.folder is None}
-        made = self._engine.each(self._make_volume, needed.values())
-        for key, (name, folder) in zip(needed, made, strict=True):
+        created = self._engine.each(self._make_volume, needed.values())
+        for key, (name, folder) in zip(needed, created, strict=True):
             self._names[key], self._folders[key] = name, folder
 
     def _make_volume(self, volume: Volume) -> tuple[str, str]:
@@ -145,8 +141,7 @@ class PodInfrastructure:
             self._engine.put(container, archive(entries))
 
     def _start_forwarder(self, forwarder: Forwarder) -> None:
-        """Start a Service's container and wait until its ports are open; TrainformError where its program ends
-        before."""
+        """Start a Service's container and wait for its ports. TrainformError if its program ends before."""
         image = self._images[self._workload.pod(forwarder.pod)["spec"]["containers"][0]["image"]]
         body = forwarder_body(forwarder.command(), forwarder.aliases, self._network, image.name)
         container = self._engine.make_container(f"service-{forwarder.service}", body)

@@ -1,5 +1,4 @@
-"""Runs one pod: its init containers one after the other, then its containers together, with the restarts that its
-policy allows."""
+"""Runs one pod: its init containers one by one, then its containers together, with the policy's restarts."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ class RunContext(Struct, frozen=True):
 
 
 class PodRunner:
-    """Runs a pod once, in a thread of its own."""
+    """Runs a pod once, in its own thread."""
 
     def __init__(self, context: RunContext, pod: dict[str, Any]) -> None:
         self._context = context
@@ -105,8 +104,7 @@ class PodRunner:
             self._context.records.end(self.name, phase, code, reason)
 
     def _run_and_restart(self, container: dict[str, Any]) -> tuple[int, str]:
-        """Run a container and restart it as often as the policy allows; return the exit code and reason of the last
-        run."""
+        """Run and restart a container as the policy allows; return exit code and reason of the last run."""
         while True:
             code, why = self._run_once(container)
             may_restart = self._pod["spec"].get("restartPolicy") != NEVER and self._restarts < self._context.restarts
@@ -153,8 +151,7 @@ class PodRunner:
 
 
 def lines(pieces: Iterable[bytes]) -> Iterator[str]:
-    """The lines of a stream. Of a line that a progress bar overwrites, the last state is kept; a line that does not end
-    is cut."""
+    """Yield the lines of a stream: of a progress bar the last state, and of an endless line pieces."""
     rest = b""
     for piece in pieces:
         *whole, rest = (rest + piece).split(b"\n")

@@ -47,12 +47,12 @@ class Records:
         self._error: BaseException | None = None
 
     def all(self) -> tuple[PodRecord, ...]:
-        """The record of every pod, in the order of the workload."""
+        """Return the record of every pod, in the order of the workload."""
         with self._changed:
             return tuple(self._records.values())
 
     def get(self, pod: str) -> PodRecord:
-        """The record of one pod."""
+        """Return the record of one pod."""
         with self._changed:
             return self._records[pod]
 
@@ -79,8 +79,7 @@ class Records:
             self._changed.notify_all()
 
     def wait(self, met: Callable[[tuple[PodRecord, ...]], bool], end: float) -> bool:
-        """Wait until the condition `met` holds, or until the monotonic time `end`; return whether it holds. An error
-        from `fail` is raised."""
+        """Wait until `met` holds, or the monotonic time `end`; return whether it holds. Raises `fail`'s error."""
         with self._changed:
             while not met(tuple(self._records.values())):
                 if self._error is not None:

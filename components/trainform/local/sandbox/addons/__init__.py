@@ -7,33 +7,32 @@ from collections.abc import Iterable, Mapping
 
 from trainform.errors import InputError, Problem
 from trainform.local.sandbox.addons.addon import InstalledAddOn
-from trainform.local.sandbox.addons.table import ADDONS
-from trainform.local.toolchain.model import BuiltPart
+from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.toolchain.parts import Part
+from trainform.local.toolchain.tools import BuiltPart
 
 
 def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in texts such as `kubeflow,trainer`, each once. Raises `InputError` with the known names for any
-    other name."""
+    """Return the names in texts such as `kubeflow,trainer`, each once. Raises `InputError` for an unknown name."""
     names = [name.strip() for word in text for name in word.split(",") if name.strip()]
     unknown = [name for name in dict.fromkeys(names) if name not in ADDONS]
     if unknown:
-        reason = "is no add-on of the sandbox" if len(unknown) == 1 else "are no add-ons of the sandbox"
+        reason = "is not an add-on of the sandbox" if len(unknown) == 1 else "are not add-ons of the sandbox"
         raise InputError([Problem("--with", ", ".join(unknown), reason, f"choose from {', '.join(ADDONS)}")])
-    return in_table_order(names)
+    return sort_by_table(names)
 
 
-def in_table_order(*names: Iterable[str]) -> tuple[str, ...]:
+def sort_by_table(*names: Iterable[str]) -> tuple[str, ...]:
     """Return all these names, each once and in the order of the table."""
-    wanted = set(itertools.chain(*names))
-    return tuple(name for name in ADDONS if name in wanted)
+    chosen = set(itertools.chain(*names))
+    return tuple(name for name in ADDONS if name in chosen)
 
 
-def with_dependencies(names: Iterable[str]) -> tuple[str, ...]:
+def add_dependencies(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names and those of the add-ons that they depend on."""
-    found = in_table_order(names)
-    needed = in_table_order(found, *(ADDONS[name].needs for name in found))
-    return found if needed == found else with_dependencies(needed)
+    found = sort_by_table(names)
+    needed = sort_by_table(found, *(ADDONS[name].needs for name in found))
+    return found if needed == found else add_dependencies(needed)
 
 
 def required_parts(names: Iterable[str]) -> tuple[Part, ...]:

@@ -1,7 +1,6 @@
 """An add-on and its installation: its CRDs, the objects that it requires, and its webhooks.
 
-CRDs and webhook rules come from the add-on's own module. Only the address of the webhooks differs: loopback instead of
-a Service.
+CRDs and webhook rules come from the add-on's own module; only the address of the webhooks is on loopback.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from trainform.local.sandbox.folder import Layout, write_private
 from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.sandbox.waiting import Condition
 from trainform.local.sandbox.webhooks import WEBHOOK_SECONDS
-from trainform.local.toolchain.model import BuiltPart
 from trainform.local.toolchain.parts import Part
+from trainform.local.toolchain.tools import BuiltPart
 
 Manifest = Mapping[str, Any]
 
@@ -105,11 +104,10 @@ def config_file(layout: Layout, addon: str) -> Path:
 def webhook_configurations(
     webhooks: Webhooks, manifests: str, port: int, certificates: WebhookCertificates
 ) -> Iterator[dict[str, Any]]:
-    """Yield the configurations of a module's manifests with an address on loopback, without webhooks that the sandbox
-    does not serve."""
+    """Yield the module's configurations of webhooks that the sandbox serves, with addresses on loopback."""
     for document in filter(None, yaml.safe_load_all(manifests)):
         served = [
-            _on_loopback(webhook, webhooks, port, certificates)
+            _move_to_loopback(webhook, webhooks, port, certificates)
             for webhook in document["webhooks"]
             if all(set(rule["resources"]) <= webhooks.resources for rule in webhook["rules"])
         ]
@@ -121,7 +119,7 @@ def webhook_configurations(
         }
 
 
-def _on_loopback(
+def _move_to_loopback(
     webhook: Mapping[str, Any], webhooks: Webhooks, port: int, certificates: WebhookCertificates
 ) -> dict[str, Any]:
     selector = webhooks.selectors.get(webhook["name"])

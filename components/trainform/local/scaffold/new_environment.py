@@ -9,7 +9,7 @@ from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster.survey import Objects, Survey
 from trainform.errors import list_names
-from trainform.local.scaffold.kinds import Hardware, as_label, hardware, unused_name, value_at
+from trainform.local.scaffold.hardware import Hardware, as_label, hardware, unused_name, value_at
 from trainform.local.scaffold.yaml_text import flow, scalar
 
 # Comments that begin with a key are examples, which are valid without the `# `.
@@ -50,7 +50,7 @@ def skeleton(name: str) -> str:
     return _text(name, [CONTEXT, own, _backend_example(), QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, *RULES])
 
 
-def from_survey(name: str, survey: Survey) -> str:
+def environment_text(name: str, survey: Survey) -> str:
     """Return an environment with the data of a cluster, and examples for missing data."""
     found_hardware = hardware([] if survey.nodes is None else survey.nodes)
     return _text(

@@ -7,24 +7,24 @@ from typing import Any, get_args
 import pytest
 
 from tests.stacks.saved.samples import JOB_URN, KEY, SOURCE, UID, exported, facts, steps
+from trainform.stacks.saved.changed_facts import SENTENCES, changed_facts
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.gather import state_of
-from trainform.stacks.saved.moved import SENTENCES, moved
-from trainform.stacks.saved.saved_review import Moved, What
+from trainform.stacks.saved.saved_review import Change, FactKind
 
 OTHER = "0b8e7a52-7a1f-4f6f-8e39-0d0f6a4b8d11"
 
 
-def differing(found: list[Moved]) -> list[tuple[str, str, object, object]]:
+def differing(found: list[Change]) -> list[tuple[str, str, object, object]]:
     return [(each.what, each.path, each.was, each.now) for each in found]
 
 
 def test_nothing_has_moved() -> None:
-    assert moved(facts(), facts()) == []
+    assert changed_facts(facts(), facts()) == []
 
 
 def test_every_fact_has_a_sentence() -> None:
-    assert {*SENTENCES} == {*get_args(What)} == {*facts()}
+    assert {*SENTENCES} == {*get_args(FactKind)} == {*facts()}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_every_fact_has_a_sentence() -> None:
     ],
 )
 def test_each_fact(now: dict[str, Any], expected: tuple[object, ...]) -> None:
-    (found,) = moved(facts(), facts(**now))
+    (found,) = changed_facts(facts(), facts(**now))
     assert differing([found]) == [expected]
     assert found.sentence == SENTENCES[found.what]
 
@@ -74,16 +74,16 @@ def test_each_fact(now: dict[str, Any], expected: tuple[object, ...]) -> None:
 def test_a_program_whose_cluster_no_environment_names_is_not_compared() -> None:
     saved = facts()
     del saved["cluster"]
-    assert moved(saved, facts()) == []
+    assert changed_facts(saved, facts()) == []
 
 
 def test_an_object_that_is_read_only_once_is_not_compared() -> None:
-    assert moved(facts(), facts(object={})) == moved(facts(object={}), facts()) == []
+    assert changed_facts(facts(), facts(object={})) == changed_facts(facts(object={}), facts()) == []
 
 
 def test_an_up_in_between() -> None:
     now = state_of(exported(16, "2026-11-23T10:00:00Z"), SOURCE)
-    assert differing(moved(facts(), facts(state=now))) == [
+    assert differing(changed_facts(facts(), facts(state=now))) == [
         ("state", "written", "2026-11-23T09:14:00Z", "2026-11-23T10:00:00Z"),
         ("state", "resources", None, None),
     ]
@@ -92,5 +92,5 @@ def test_an_up_in_between() -> None:
 def test_an_up_that_was_interrupted() -> None:
     pending = exported()
     pending["deployment"]["pending_operations"] = [{"resource": {"urn": JOB_URN}, "type": "creating"}]
-    found = moved(facts(), facts(state=state_of(pending, SOURCE)))
+    found = changed_facts(facts(), facts(state=state_of(pending, SOURCE)))
     assert [each.path for each in found] == ["pending"]

@@ -12,11 +12,11 @@ from trainform.manifests.shapes import mapping
 from trainform.review.steps import COMPONENT
 from trainform.spec.source import join_path
 from trainform.stacks.saved.gather import Facts
-from trainform.stacks.saved.saved_review import Moved, What
+from trainform.stacks.saved.saved_review import Change, FactKind
 
 PRESENT = "present"
 _HASH = re.compile("[0-9a-f]{64}")
-SENTENCES: Mapping[What, str] = {
+SENTENCES: Mapping[FactKind, str] = {
     "backend": "The states of stacks are kept in another backend.",
     "cluster": "The kubeconfig leads to another cluster.",
     "versions": "Another version of Pulumi or of trainform runs.",
@@ -29,17 +29,19 @@ SENTENCES: Mapping[What, str] = {
 """In the order in which they are reported."""
 
 
-def moved(saved: Facts, now: Facts) -> list[Moved]:
+def changed_facts(saved: Facts, now: Facts) -> list[Change]:
     """Return every difference in the facts that are on both sides."""
     return [
-        Moved(what=what, path=_path(each, what), was=_visible(each.before), now=_visible(each.after), sentence=sentence)
+        Change(
+            what=what, path=_path(each, what), was=_visible(each.before), now=_visible(each.after), sentence=sentence
+        )
         for what, sentence in SENTENCES.items()
         if what in saved and what in now
         for each in _differences(what, saved[what], now[what])
     ]
 
 
-def _differences(what: What, before: Any, after: Any) -> Iterator[Difference]:
+def _differences(what: FactKind, before: Any, after: Any) -> Iterator[Difference]:
     if what == "object":  # one that could not be read, or that no step touches any more, is not compared
         both = mapping(before).keys() & mapping(after).keys()
         before, after = ({key: each for key, each in side.items() if key in both} for side in (before, after))
@@ -53,7 +55,7 @@ def _components(steps: Mapping[str, Any]) -> Iterator[str]:
     return (name for name, step in steps.items() if step["(options)"]["type"].startswith(COMPONENT))
 
 
-def _path(found: Difference, what: What) -> str:
+def _path(found: Difference, what: FactKind) -> str:
     name, *rest = found.keys or (what,)
     return masked_path(f"{name}: {join_path(tuple(rest))}" if rest else str(name))
 

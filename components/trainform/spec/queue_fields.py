@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from trainform import defaults
+from trainform.spec.base_model import Model
 from trainform.spec.metadata import OnChange
-from trainform.spec.model import Model
 from trainform.spec.names import QueueName
 from trainform.spec.quantities import Quantity
 
@@ -33,7 +33,7 @@ class QueueRequest(Model, on_change=OnChange.IN_PLACE):
     reclaimable: bool = Field(
         default=True, description="Whether other queues may take back what it uses above its share."
     )
-    parent: QueueName = Field(default=defaults.ROOT_QUEUE, description="Queue above it; Volcano makes `root` itself.")
+    parent: QueueName = Field(default=defaults.ROOT_QUEUE, description="Queue above it; Volcano creates `root` itself.")
     priority: int = Field(default=0, ge=0, le=2**31 - 1, description="Order among queues, higher first.")
 
 
@@ -42,8 +42,8 @@ class EnvironmentQueue(QueueRequest, on_change=OnChange.MADE_OR_REMOVED):
 
     create: bool = Field(
         default=True,
-        description="Whether the environment's own stack makes it. false: it is there already and stays as it is; "
-        "the other fields then say what experiments are held against.",
+        description="Whether the environment's own stack creates it. false: it exists already and is left as it is; "
+        "experiments are checked against the other fields.",
     )
 
 

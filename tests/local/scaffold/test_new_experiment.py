@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.rendering import job_problems, plan_job
 from trainform.backends.table import BACKENDS
-from trainform.local.scaffold.experiment import LAUNCHER_TEXTS, LauncherName, NewExperiment
+from trainform.local.scaffold.new_experiment import LAUNCHER_TEXTS, LauncherName, NewExperiment
 from trainform.plan.model import Plan
 from trainform.spec import Environment, Experiment
 from trainform.spec.launchers import LAUNCHERS, Torchrun
@@ -17,7 +17,7 @@ launchers = pytest.mark.parametrize("launcher", LauncherName)
 
 
 def environment(**changes: object) -> Environment:
-    return load_environment("dev").checked().model_copy(update=changes)
+    return load_environment("dev").or_raise().model_copy(update=changes)
 
 
 def asked(launcher: LauncherName, nodes: int = 2) -> NewExperiment:

@@ -1,5 +1,4 @@
-"""Kinds of accelerators on the nodes of a live cluster, and their RDMA fabric. The API server has validated all names
-and labels."""
+"""Kinds of accelerators on a live cluster's nodes, and their RDMA fabric. The API server validated all names."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ PRODUCT_LABELS = (
     "cloud.google.com/gke-tpu-accelerator",
 )
 _VENDOR = re.compile(r"^(nvidia|amd|tesla|intel)-")
-_OF_KUBERNETES = re.compile(r"^node\.(kubernetes\.io|cloudprovider\.kubernetes\.io)/")  # temporary taints
+_KUBERNETES_TAINT = re.compile(r"^node\.(kubernetes\.io|cloudprovider\.kubernetes\.io)/")  # temporary taints
 _HARD = ("NoSchedule", "NoExecute")
 GI = 2**30
 
@@ -36,8 +35,7 @@ Product = tuple[str, str] | None
 
 
 class Hardware(Struct, frozen=True):
-    """The hardware of the nodes. `kinds`: fields by name. `fabric`: resource and number per node. `others`: other
-    extended resources."""
+    """The hardware of the nodes. `kinds`: fields by name. `fabric`: resource and number. `others`: other resources."""
 
     kinds: Mapping[str, dict[str, Any]]
     fabric: tuple[str, int] | None
@@ -46,8 +44,7 @@ class Hardware(Struct, frozen=True):
 
 
 class Node(Struct, frozen=True):
-    """A node on which pods can be placed. `amounts`: its extended resources. `product`: the label that names its
-    product."""
+    """A node on which pods can be placed. `amounts`: its extended resources. `product`: label and value."""
 
     amounts: Mapping[str, int]
     cpu: Decimal
@@ -90,7 +87,7 @@ def _is_accelerator(resource: str) -> bool:
 
 
 def _is_usable(node: Any) -> bool:
-    """True if pods can be placed on the node. A new node has no condition yet."""
+    """Return True if pods can be placed on the node. A new node has no condition yet."""
     conditions = value_at(node, "status", "conditions") or ()
     ready = all(condition.get("status") == "True" for condition in conditions if condition.get("type") == "Ready")
     return ready and value_at(node, "spec", "unschedulable") is not True
@@ -115,7 +112,7 @@ def _read(node: Any) -> Node:
     taints = {
         (taint["key"], taint.get("value", ""), taint["effect"])
         for taint in value_at(node, "spec", "taints") or ()
-        if taint["effect"] in _HARD and not _OF_KUBERNETES.match(taint["key"])
+        if taint["effect"] in _HARD and not _KUBERNETES_TAINT.match(taint["key"])
     }
     return Node(
         amounts=_amounts(node),
@@ -129,8 +126,7 @@ def _read(node: Any) -> Node:
 def _add_kinds(kinds: dict[str, dict[str, Any]], nodes: Sequence[Node], resources: Sequence[str]) -> Iterator[str]:
     """Add a kind for each resource and product, and yield notes about nodes that are left out.
 
-    The nodes of a kind have the same number of accelerators and the same taints: those with the most accelerators and
-    the fewest taints.
+    Its nodes have the same number of accelerators and the same taints: the most accelerators, the fewest taints.
     """
     for resource in resources:
         products = sorted({node.product for node in nodes if resource in node.amounts}, key=str)

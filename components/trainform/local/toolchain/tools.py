@@ -9,8 +9,7 @@ from msgspec import Struct
 
 
 class PulumiTools(Struct, frozen=True):
-    """`bin` contains pulumi and its Python host, `home` is the PULUMI_HOME with the kubernetes plugin, `origin` is one
-    of ORIGINS."""
+    """`bin` has pulumi and its Python host, `home` is the PULUMI_HOME with the plugin, `origin` is in ORIGINS."""
 
     bin: Path
     home: Path

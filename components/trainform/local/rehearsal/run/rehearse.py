@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import json
+import re
 import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,18 +15,17 @@ from types import FrameType
 
 from msgspec import Struct, structs
 
-from trainform.console.escaping import escaped, without_sequences
+from trainform.console.escaping import MASK, SEQUENCE, escaped, strip_sequences
 from trainform.console.locking import hold
 from trainform.console.progress import SILENT, Progress
 from trainform.console.signals import signal_handler
 from trainform.errors import TrainformError
 from trainform.local.rehearsal.docker.engine import Engine
-from trainform.local.rehearsal.docker.images import ready_images
+from trainform.local.rehearsal.docker.pulled_images import ready_images
 from trainform.local.rehearsal.kubelet.volumes import host_paths
 from trainform.local.rehearsal.kubexec.bridge import Bridge
-from trainform.local.rehearsal.kubexec.delivery import with_relays
+from trainform.local.rehearsal.kubexec.delivery import insert_relays
 from trainform.local.rehearsal.run.display import Display
-from trainform.local.rehearsal.run.masking import Masker
 from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.local.rehearsal.run.pod_runner import PodRunner, RunContext
 from trainform.local.rehearsal.run.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
@@ -59,13 +60,12 @@ class Outcome(Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
-        """True if every pod has ended with exit code 0, or was stopped because the job was complete."""
+        """Return True if every pod has ended with exit code 0, or was stopped because the job was complete."""
         return not self.problem
 
 
 def rehearse(workload: Workload, options: Options, display: Display, progress: Progress = SILENT) -> Outcome:
-    """Run the pods to their end, and remove everything that was made. InputError or TrainformError where the pods
-    cannot be started."""
+    """Run the pods to their end, and remove all objects. InputError or TrainformError if they cannot be started."""
     with rehearsal(workload, options, display, progress) as running:
         return running.wait()
 
@@ -74,15 +74,13 @@ def rehearse(workload: Workload, options: Options, display: Display, progress: P
 def rehearsal(
     workload: Workload, options: Options, display: Display, progress: Progress = SILENT
 ) -> Iterator[Rehearsal]:
-    """Run the pods while the block runs. Everything that was made is removed when the block is left, however it is
-    left.
+    """Run the pods while the block runs, and remove all objects at its end.
 
-    A lock allows one rehearsal of an experiment at a time, so that objects with the experiment's label are those of a
-    killed one.
+    A lock allows one rehearsal of an experiment at a time: objects with its label are those of a killed one.
     """
     import platformdirs
 
-    workload = with_relays(workload if options.image is None else with_getent(workload))
+    workload = insert_relays(workload if options.image is None else replace_nslookup(workload))
     if not workload.pods:
         raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
     lock = platformdirs.user_state_path("trainform") / "rehearsals" / workload.experiment / "lock"
@@ -140,12 +138,11 @@ class Rehearsal:
             self._runners[runner.name] = runner
 
     def rows(self) -> tuple[PodRecord, ...]:
-        """The record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
+        """Return the record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
         return tuple(structs.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
 
     def wait(self) -> Outcome:
-        """Wait until the job is complete, a pod has failed, or the time is up; stop what still runs, and return the
-        outcome."""
+        """Wait until the job is complete, a pod has failed or the time is up; stop the rest; return the outcome."""
         self.records.wait(lambda records: self._is_complete(records) or _failed(records) != [], self._deadline)
         records = self.records.all()
         # asked first, because pods of a complete job may fail when their peers have left
@@ -189,12 +186,12 @@ class Rehearsal:
         return f"{dict(self.names)[record.pod]} still {state} after {self._options.timeout:.0f} s; {last}"
 
     def _shown(self, found: Iterable[str]) -> str:
-        """The descriptions as lines, masked and escaped, whatever the pods wrote."""
+        """Return the descriptions as lines, masked and escaped, whatever the pods wrote."""
         return "\n".join(escaped(self._masked(line)) for line in found)
 
     def _write_line(self, pod: str, line: str) -> None:
         line = self._masked(line)
-        words = without_sequences(line).strip()
+        words = strip_sequences(line).strip()
         if words:
             self.records.change(pod, last_line=words)
         self._display.line(pod, line)
@@ -209,7 +206,7 @@ def _all_ended(records: Sequence[PodRecord]) -> bool:
 
 
 def _replaced(workload: Workload) -> Iterator[str]:
-    """A note for each thing that the pods get in place of what they ask for."""
+    """Yield a note for each thing that the pods get in place of what they ask for."""
     for path in host_paths(workload.pods):
         yield f"hostPath {path}: an empty folder takes its place, and never the folder of this machine"
     for pod in workload.pods:
@@ -245,18 +242,43 @@ def uninterrupted() -> Iterator[None]:
 # --- lookups of names
 
 
-def with_getent(workload: Workload) -> Workload:
-    """The workload with `getent hosts` in the place of `nslookup` in the operator's init containers, and a note for
-    each of them.
-
-    It is for workloads in which one image replaces all others: that image may have no nslookup, while every image has
-    getent."""
+def replace_nslookup(workload: Workload) -> Workload:
+    """Return the workload with `getent hosts` for `nslookup` in init containers of the operator, and a note for each:
+    an image that replaces all others may have no nslookup."""
     pods, notes = copy.deepcopy(workload.pods), list(workload.notes)
     for pod in pods:
         for container in init_containers(pod):
             if container["name"] in workload.lookup_containers:
                 container["command"] = [word.replace(NSLOOKUP, GETENT) for word in container["command"]]
-                notes.append(
-                    f"{short_name(pod)}: {container['name']} waits with `{GETENT}` in the place of `{NSLOOKUP}`"
-                )
+                notes.append(f"{short_name(pod)}: {container['name']} waits with `{GETENT}` instead of `{NSLOOKUP}`")
     return dataclasses.replace(workload, pods=pods, notes=tuple(notes))
+
+
+# --- secrets in the output of pods
+
+SHORTEST_VALUE = 4  # hiding a shorter value would hide half of every line, and such a value is no secret
+SHORTEST_LINE = 9  # a line of a file, such as a key's
+# A program that colours what it writes may begin a colour inside a value.
+_BETWEEN = f"(?:{SEQUENCE.pattern})*"
+
+
+class Masker:
+    """Hides the values of Secrets in a text that is not escaped yet: whole values, escaped forms, and lines."""
+
+    def __init__(self, secrets: Mapping[str, Mapping[str, bytes]]) -> None:
+        # the longest value first, because one value may begin with another
+        words = sorted(set(_words(secrets)), key=len, reverse=True)
+        self._words = re.compile("|".join(_BETWEEN.join(map(re.escape, word)) for word in words)) if words else None
+
+    def __call__(self, text: str) -> str:
+        return text if self._words is None else self._words.sub(MASK, text)
+
+
+def _words(secrets: Mapping[str, Mapping[str, bytes]]) -> Iterator[str]:
+    values = (value.decode(errors="replace").strip() for data in secrets.values() for value in data.values())
+    for value in values:
+        shortest = SHORTEST_LINE if "\n" in value else SHORTEST_VALUE
+        # a line ends at a line feed, and of a line that a carriage return overwrites the last state is shown
+        yield from (piece for line in re.split("[\r\n]", value) if len(piece := line.strip()) >= shortest)
+        if len(value) >= SHORTEST_VALUE:
+            yield from (value, escaped(value), json.dumps(value)[1:-1], repr(value)[1:-1])

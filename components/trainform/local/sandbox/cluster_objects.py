@@ -31,8 +31,7 @@ def crd_name(path: Path) -> str:
 def apply_crds(api: Api, files: Iterable[Path]) -> None:
     """Apply the CRDs of Volcano and of the add-ons."""
     for item in api.get(_CRDS)["items"]:
-        # Kubernetes (1.34) starts to serve a CRD when the CRD changes. If it was killed before that, only another
-        # change makes it serve the CRD: this annotation is that change.
+        # Kubernetes (1.34) serves a CRD after a change of it; if it was killed before, this annotation is that change.
         if not _is_established(item):
             api.merge(f"{_CRDS}/{item['metadata']['name']}", {"metadata": {"annotations": {TOUCHED: str(time.time())}}})
     with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
@@ -40,7 +39,7 @@ def apply_crds(api: Api, files: Iterable[Path]) -> None:
 
 
 def crds_established(api: Api, files: Iterable[Path]) -> bool:
-    """True if the API server serves the CRDs of all files."""
+    """Return True if the API server serves the CRDs of all files."""
     established = {item["metadata"]["name"] for item in api.get(_CRDS)["items"] if _is_established(item)}
     return established >= {crd_name(path) for path in files}
 
@@ -61,12 +60,12 @@ def apply_webhooks(api: Api, port: int, certificates: Certificates) -> None:
 
 def apply_storage_classes(api: Api, names: Iterable[str]) -> None:
     """Create the default class and the classes `names`, and delete other classes of the sandbox."""
-    wanted = dict.fromkeys((DEFAULT_CLASS, *names))
-    for name in wanted:
+    expected = dict.fromkeys((DEFAULT_CLASS, *names))
+    for name in expected:
         api.apply(f"{_CLASSES}/{name}", _storage_class(name))
     for item in api.get(_CLASSES)["items"]:
         name = item["metadata"]["name"]
-        if item["provisioner"] == PROVISIONER and name not in wanted:
+        if item["provisioner"] == PROVISIONER and name not in expected:
             api.delete(f"{_CLASSES}/{name}")
 
 
@@ -84,7 +83,7 @@ def _storage_class(name: str) -> dict[str, Any]:
 
 
 def webhooks_answer(api: Api) -> bool:
-    """True if Volcano's webhooks admit a Queue (a dry run: nothing is stored)."""
+    """Return True if Volcano's webhooks admit a Queue (a dry run: nothing is stored)."""
     probe = {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "Queue",
@@ -96,15 +95,15 @@ def webhooks_answer(api: Api) -> bool:
 
 
 def default_queue_exists(api: Api) -> bool:
-    """True if Volcano's scheduler has created the default queue."""
+    """Return True if Volcano's scheduler has created the default queue."""
     return bool(api.get(f"{_QUEUES}/default")["metadata"]["name"])
 
 
 def default_queue_open(api: Api) -> bool:
-    """True if Volcano's controller has opened the default queue, so that it accepts jobs."""
+    """Return True if Volcano's controller has opened the default queue, so that it accepts jobs."""
     return bool(api.get(f"{_QUEUES}/default").get("status", {}).get("state") == "Open")
 
 
 def accounts_ready(api: Api) -> bool:
-    """True if the namespace `default` has the service account without which no pod can be created."""
+    """Return True if the namespace `default` has the service account without which no pod can be created."""
     return bool(api.get("/api/v1/namespaces/default/serviceaccounts/default")["metadata"]["name"])

@@ -27,22 +27,18 @@ _ONE_ROLE = ("worker: {replicas: $nodes$accelerators}",)
 
 
 class LauncherText(Struct, frozen=True):
-    """The text for one launcher. `note`: one line about it. `launcher`: the content of the field `launcher`. `roles`:
-    the entries of `roles`.
-
-    Both are templates: $nodes and $accelerators are the requested numbers, $others is one node less, $fewest is the
-    lower bound of an elastic job.
-    """
+    """The text for one launcher, as templates: $nodes and $accelerators are the requested numbers, $others is one node
+    less, $fewest is the lower bound of an elastic job. `note`: one line about it."""
 
     note: str
     launcher: str
     roles: tuple[str, ...] = _ONE_ROLE
 
 
-# For operators that need the first pod in a role of its own.
-_WITH_MASTER = ("master: {replicas: 1$accelerators}", "worker: {replicas: $others$accelerators}")
+# For operators that need the first pod in its own role.
+_MASTER_ROLES = ("master: {replicas: 1$accelerators}", "worker: {replicas: $others$accelerators}")
 # The launcher pod does not compute, so that the number of workers is free.
-_OVER_SSH = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *_ONE_ROLE)
+_LAUNCHER_ROLES = ("launcher: {ranked: false, cpu: 2, memory: 4Gi, shared_memory: 1Gi}", *_ONE_ROLE)
 
 LAUNCHER_TEXTS = {
     LauncherName.TORCHRUN: LauncherText(
@@ -63,12 +59,12 @@ LAUNCHER_TEXTS = {
         "The pod `launcher` starts the processes on all workers over SSH; the image needs DeepSpeed, pdsh and an SSH "
         "server.",
         "deepspeed: {script: /app/train.py, args: [], role: launcher}",
-        _OVER_SSH,
+        _LAUNCHER_ROLES,
     ),
     LauncherName.MPI: LauncherText(
         "The pod `launcher` starts the processes on all workers over SSH; the image needs Open MPI and an SSH server.",
         "mpi: {command: [python, /app/train.py], role: launcher}",
-        _OVER_SSH,
+        _LAUNCHER_ROLES,
     ),
     LauncherName.TENSORFLOW: LauncherText(
         "The program finds its parameter servers and workers in TF_CONFIG. A strategy without parameter servers "
@@ -100,9 +96,8 @@ queue: $queue
 
 
 class NewExperiment(Struct, frozen=True):
-    """The request for a new experiment. `accelerators`: kind and number for each pod, None for pods without
-    accelerators. `master`: the first pod has its own role. `fixed`: an elastic job needs all its nodes, for operators
-    that start all pods or none."""
+    """The request for a new experiment. `accelerators`: kind and number for each pod. `master`: the first pod has its
+    own role. `fixed`: an elastic job needs all its nodes, as some operators do."""
 
     name: str
     environment: str
@@ -134,7 +129,7 @@ class NewExperiment(Struct, frozen=True):
             "fewest": str(self.nodes if self.fixed else 1),
             "accelerators": each,
         }
-        roles = _WITH_MASTER if self.master else start.roles
+        roles = _MASTER_ROLES if self.master else start.roles
         return TEXT.substitute(
             name=self.name,
             quoted_name=scalar(self.name),

@@ -12,19 +12,18 @@ NEVER = "Never"
 
 
 def ready_images(engine: Engine, workload: Workload, instead: str | None, progress: Progress) -> dict[str, Image]:
-    """The image for each name in the workload; `instead` replaces all of them.
+    """Return the image for each name in the workload, pulled where the policy allows it. `instead` replaces all.
 
-    An image that is not on this machine is pulled, unless the container's policy forbids it. TrainformError with a line
-    for each image that is neither here nor can be pulled."""
+    TrainformError with a line for each image that is neither here nor can be pulled."""
     policies = {
         container["image"]: container.get("imagePullPolicy", "")
         for pod in workload.pods
         for container in containers(pod)
     }
-    wanted = policies if instead is None else {instead: ""}
+    needed = policies if instead is None else {instead: ""}
     found: dict[str, Image] = {}
     refused = []
-    for name, policy in wanted.items():
+    for name, policy in needed.items():
         try:
             found[name] = _ready(engine, name, policy, progress)
         except TrainformError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.local.scaffold.surveys import PRODUCT, READY, environment, node, read, survey
-from trainform.local.scaffold.environment import from_survey
+from trainform.local.scaffold.new_environment import environment_text
 
 
 def test_one_kind_needs_no_label() -> None:
@@ -39,7 +39,7 @@ def kinds_of(
     nodes: list[dict[str, Any]],
 ) -> tuple[dict[str, tuple[int | None, int | None, dict[str, str], int]], list[str]]:
     """Of each kind: accelerators of a node, nodes, labels, tolerations; and the notes."""
-    text = from_survey("prod", survey(nodes=nodes))
+    text = environment_text("prod", survey(nodes=nodes))
     kinds = read(text).accelerators.items()
     return (
         {name: (kind.per_node, kind.nodes, kind.node_selector, len(kind.tolerations)) for name, kind in kinds},

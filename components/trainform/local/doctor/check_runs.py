@@ -21,8 +21,7 @@ from trainform.spec.environment import Environment
 
 
 class State(StrEnum):
-    """The result of a check. NOTE: nothing is missing. UNKNOWN: something else is missing, or there is no
-    permission."""
+    """The result of a check. NOTE: nothing is missing. UNKNOWN: another check failed, or permission is missing."""
 
     OK = "ok"
     NOTE = "note"
@@ -32,8 +31,7 @@ class State(StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """The result of one check. `fix`: the command that corrects it. `details`: data for programs. `value`: the
-    connection of later checks."""
+    """The result of one check. `details`: data for programs. `value`: the connection of later checks."""
 
     state: State
     text: str
@@ -81,8 +79,7 @@ class Check(Struct, frozen=True):
 
 
 def run_checks(checks: Sequence[Check], request: Request) -> dict[str, Finding]:
-    """Return the findings by check, after at most `request.seconds`. Daemon threads run the checks: Python does not
-    wait for them at its end."""
+    """Return the findings by check, after at most `request.seconds`. Python does not wait for daemon threads."""
     selected = [check for check in checks if request.environment is not None or not check.needs_environment]
     answers = {check.name: Future[Finding]() for check in selected}
     running = _children()

@@ -10,8 +10,8 @@ import yaml
 from tests.local.scaffold.surveys import environment, named, node, queue, read, survey, uncommented
 from tests.support.rendering import job_problems
 from trainform import defaults
-from trainform.local.scaffold.environment import from_survey, skeleton
-from trainform.local.scaffold.experiment import LauncherName, NewExperiment
+from trainform.local.scaffold.new_environment import environment_text, skeleton
+from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment
 from trainform.spec import Environment, Experiment
 
 
@@ -22,7 +22,7 @@ def test_the_skeleton(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("text", [skeleton("prod"), from_survey("prod", survey(operators=()))])
+@pytest.mark.parametrize("text", [skeleton("prod"), environment_text("prod", survey(operators=()))])
 def test_the_examples_of_the_skeleton_are_valid(text: str) -> None:
     full = read(uncommented(text))
     assert full.accelerators.keys() == {"a100"}
@@ -52,7 +52,7 @@ def test_the_examples_of_the_skeleton_are_valid(text: str) -> None:
 def test_the_first_operator_with_its_queue_system_is_chosen(
     operators: tuple[str, ...] | None, backend: str, admission: str
 ) -> None:
-    text = from_survey("prod", survey(operators=operators))
+    text = environment_text("prod", survey(operators=operators))
     found = read(text)
     assert (found.backend, found.admission) == (backend, admission)
     sure = {backend, admission} <= set(() if operators is None else operators)
@@ -79,14 +79,14 @@ def test_queues_that_are_not_open_are_left_out() -> None:
         queue("zoo-cat", "zoo", "Closed"),
         queue("default", state="Closed"),
     ]
-    text = from_survey("prod", survey(queues=queues))
+    text = environment_text("prod", survey(queues=queues))
     assert list(read(text).queues) == ["zoo-bird"]
     assert "# Not open, and left out: a-day, default, fresh, team-night, zoo-cat\n" in text
 
 
 def test_local_queues_are_listed_in_a_comment() -> None:
     found = survey(operators=("jobset", "kueue"), local_queues=named("team-b", "team-a"), queues=named("night"))
-    text = from_survey("prod", found)
+    text = environment_text("prod", found)
     assert "# LocalQueues of the namespace, for `queue` of experiments: team-a, team-b\n" in text
     assert read(text).queues == {}
 

@@ -1,7 +1,6 @@
 """The base of every model: frozen, strict, unknown keys refused.
 
-The modules of the models have no `from __future__ import annotations`: with it every annotation is a text, which
-pydantic compiles and evaluates at each start of the command line.
+The modules of the models have no `from __future__ import annotations`: pydantic would compile texts at each start.
 """
 
 import datetime
@@ -145,7 +144,7 @@ Overlay = Annotated[dict[str, Any], AfterValidator(_plain("overlay", (bool, int,
 # Tags of a field that is either one word or a mapping. The shape of the value selects the branch, so that a mistake is
 # reported once, for the intended branch. The brackets keep a tag from being read as a key of the user's.
 TEXT, MAPPING = "(text)", "(mapping)"
-by_shape = Discriminator(lambda value: MAPPING if isinstance(value, dict | BaseModel) else TEXT)
+value_shape = Discriminator(lambda value: MAPPING if isinstance(value, dict | BaseModel) else TEXT)
 
 
 def models_of(annotation: Any) -> list[type[BaseModel]]:

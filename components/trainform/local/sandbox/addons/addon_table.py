@@ -30,8 +30,7 @@ def _file_arguments(addon: str) -> Callable[[Context], list[str]]:
 
 
 def _configuration(api_version: str, context: Context, name: str) -> dict[str, Any]:
-    """Return the settings that all controllers with a configuration file share: health and webhooks on loopback, no
-    metrics."""
+    """Return the settings of all controllers with a configuration file: health and webhooks on loopback, no metrics."""
     return {
         "apiVersion": api_version,
         "kind": "Configuration",
@@ -46,8 +45,7 @@ def _configuration(api_version: str, context: Context, name: str) -> dict[str, A
 
 
 def _webhooks_admit(path: str, kind: str, spec: Manifest) -> Ready:
-    """Return a check that is true if the webhooks admit an object (a dry run: nothing is stored); `path` is that of its
-    collection, without `/apis/`."""
+    """Return a check that the webhooks admit an object in a dry run. `path`: its collection, without `/apis/`."""
     group, version = path.split("/")[:2]
     manifest = {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "trainform-probe"}, "spec": spec}
     return lambda api, ports: bool(api.create(f"/apis/{path}?dryRun=All", manifest)["metadata"]["name"])
@@ -101,11 +99,9 @@ def _kueue_configuration(context: Context) -> dict[str, Any]:
         **_configuration("config.kueue.x-k8s.io/v1beta2", context, _KUEUE),
         "namespace": _KUEUE_NAMESPACE,
         "leaderElection": {"leaderElect": False},
-        # If it is disabled, Kueue (0.19) reads files below /etc; if it is enabled, it uses the certificates of its
-        # Secret.
+        # If disabled, Kueue (0.19) reads files below /etc; if enabled, the certificates of its Secret.
         "internalCertManagement": {"enable": True, "webhookSecretName": _KUEUE_CERTIFICATES},
-        # Its API of pending workloads would listen on all interfaces, and would write certificates below the root
-        # folder.
+        # Its API of pending workloads would listen on all interfaces and write below the root folder.
         "featureGates": {"VisibilityOnDemand": False},
         "clientConnection": {"qps": 300, "burst": 500},
         "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob"]},
@@ -210,8 +206,7 @@ _TRAINER_NODE = {
 
 
 def _trainer_environment(context: Context) -> dict[str, str]:
-    # Trainer (2.3) has no option for the folder of its webhooks' certificates: it is looked for below the folder for
-    # temporary files.
+    # Trainer (2.3) looks for its webhooks' certificates below the folder for temporary files.
     return {"TMPDIR": str(context.layout.pki)}
 
 
@@ -255,15 +250,12 @@ _KUBEDL = "kubedl"
 
 
 def _kubedl_arguments(context: Context) -> list[str]:
-    # auto: every kind that the API server serves. With all kinds KubeDL (0.5) waits for a CRD of OpenKruise, and ends
-    # after two minutes.
+    # auto: served kinds only. With all kinds KubeDL (0.5) waits for a CRD of OpenKruise, and ends.
     arguments = ["--enable-leader-election=false", "--workloads=auto", "--gang-scheduler-name=volcano"]
-    # KubeDL's job queue makes the process crash (0.5): the API server refuses the status of a waiting job (a map that
-    # is null), and the first change of the job then has no receiver.
+    # KubeDL's job queue crashes (0.5): the API server refuses the status of a waiting job.
     arguments += ["--feature-gates=JobCoordinator=false"]
     arguments += [f"--controller-metrics-addr={LOOPBACK}:{context.ports[_KUBEDL]}"]
-    # A second server for the same metrics would listen on all interfaces; without a port KubeDL (0.5) logs an error and
-    # continues.
+    # A second metrics server would listen on all interfaces; without a port KubeDL (0.5) logs an error.
     return [*arguments, "--metrics-addr=-1"]
 
 
@@ -280,8 +272,7 @@ KUBEDL = AddOn(
     ready=_listens(_KUBEDL),
 )
 
-# --- the scheduler of Kubernetes, for pods that name no scheduler (JobSets, jobs that Kueue admits): Volcano does not
-# place them
+# --- the scheduler of Kubernetes, for pods that Volcano does not place: JobSets, jobs that Kueue admits
 
 _SCHEDULER = "kube-scheduler"
 
@@ -302,6 +293,5 @@ SCHEDULER = AddOn(
     ready=_listens(_SCHEDULER),
 )
 
-# In the order in which `up` waits for them: Kueue's webhooks are called for every JobSet, so JobSet works only after
-# Kueue.
+# In the order of waiting: Kueue's webhooks are called for every JobSet, so JobSet needs Kueue.
 ADDONS = {addon.name: addon for addon in (KUBEFLOW, KUEUE, JOBSET, TRAINER, KUBEDL, SCHEDULER)}
