@@ -5,16 +5,17 @@ from __future__ import annotations
 from msgspec import Struct
 
 from bench.samples import Ratio
-from bench.spelling import spell_ratio, spell_seconds
+from bench.spelling import spell_medians, spell_ratio, spell_seconds
 
 
 class Judged(Struct, frozen=True):
-    """An aim and its measurement."""
+    """An aim and its measurement. `medians`: the times of both sides of a ratio."""
 
     what: str
     measured: str
     aim: str
     met: bool
+    medians: str = ""
 
     @property
     def verdict(self) -> str:
@@ -29,9 +30,13 @@ def judge_seconds(what: str, seconds: float, below: float) -> Judged:
 
 def judge_at_most(ratio: Ratio, limit: float, when: str = "") -> Judged:
     """Judge a ratio, whose median must not exceed the limit. `when` is a prefix of its name."""
-    return Judged(f"{when}{ratio.name}", spell_ratio(ratio), f"at most {limit:.2f}", ratio.median <= limit)
+    return _judge(ratio, f"at most {limit:.2f}", ratio.median <= limit, when)
 
 
 def judge_at_least(ratio: Ratio, limit: float) -> Judged:
     """Judge a ratio, whose median must reach the limit."""
-    return Judged(ratio.name, spell_ratio(ratio), f"at least {limit:.2f}", ratio.median >= limit)
+    return _judge(ratio, f"at least {limit:.2f}", ratio.median >= limit)
+
+
+def _judge(ratio: Ratio, aim: str, met: bool, when: str = "") -> Judged:
+    return Judged(f"{when}{ratio.name}", spell_ratio(ratio), aim, met, spell_medians(ratio))

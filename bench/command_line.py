@@ -30,4 +30,4 @@ def measure(workplace: Workplace) -> list[Section]:
     series = commands_in_turn("command line", commands, workplace.runs, workplace.progress)
     by_name = {one.name: one for one in series}
     ratio = compare(by_name[check.name], by_name[pydantic.name])
-    return [Section("Command line, whole processes", series, (ratio,), (judge_at_most(ratio, TIMES_PYDANTIC),))]
+    return [Section("Command line", series, judged=(judge_at_most(ratio, TIMES_PYDANTIC),))]

@@ -9,7 +9,7 @@ import rich.table
 from rich import box
 from rich.console import Console
 
-from bench.sections import Section, Table, aims, tables
+from bench.sections import Section, Table, results, tables
 from trainform.errors import TrainformError
 
 BEGIN = "<!-- begin of what `make bench` writes -->"
@@ -29,7 +29,7 @@ def show(machine: str, sections: Sequence[Section]) -> None:
             console.print(_rich(table))
         for note in section.notes:
             console.print(note, soft_wrap=True)
-    console.print(_rich(aims(sections)))
+    console.print(_rich(results(sections)))
 
 
 def _rich(table: Table) -> rich.table.Table:
@@ -45,11 +45,11 @@ def _rich(table: Table) -> rich.table.Table:
 
 def to_markdown(machine: str, sections: Sequence[Section]) -> str:
     """Return the report as Markdown."""
-    blocks = [_wrapped(machine), "### Aims", _markdown(aims(sections))]
-    for section in sections:
-        blocks.append(f"### {section.title}")
-        blocks += map(_markdown, tables(section))
-        blocks += map(_wrapped, section.notes)
+    shown = [(section.title, [*map(_markdown, tables(section))]) for section in sections]
+    blocks = [_wrapped(machine), "### Results", _markdown(results(sections))]
+    blocks += [_wrapped(" ".join(note for section in sections for note in section.notes))]
+    for title, found in shown:
+        blocks += [f"### {title}", *found] if found else []
     return "\n\n".join(blocks)
 
 
@@ -58,8 +58,8 @@ def _wrapped(text: str) -> str:
 
 
 def _markdown(table: Table) -> str:
-    rule = ["---", *["---:"] * (len(table.columns) - 1)]
-    return "\n".join(_line(cells) for cells in (table.columns, rule, *table.rows))
+    head, *body = map(_line, (table.columns, *table.rows))
+    return "\n".join([head, f"|---|{'---:|' * (len(table.columns) - 1)}", *body])
 
 
 def _line(cells: Iterable[str]) -> str:

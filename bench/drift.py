@@ -12,7 +12,7 @@ import yaml
 from bench.aims import judge_at_most, judge_seconds
 from bench.cluster import Cluster, cluster
 from bench.commands import Command, run
-from bench.peers import find_kubectl, kubectl_diff, kubectl_version
+from bench.peers import find_kubectl, kubectl_diff
 from bench.rounds import commands_in_turn
 from bench.samples import compare
 from bench.sections import Section
@@ -54,11 +54,7 @@ def _one(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
     ours, theirs = commands_in_turn("drift and kubectl", commands, workplace.runs, workplace.progress)
     ratio = compare(ours, theirs)
     judged = judge_at_most(ratio, TIMES_KUBECTL), judge_seconds("`trainform drift`", ours.median, SECONDS_FOR_ONE)
-    note = (
-        f"kubectl {kubectl_version(kubectl)}, on the manifests that were rendered before. It does not know what was "
-        "deployed, and prints the SSH keys' masks as a difference."
-    )
-    return Section(TITLE, (ours, theirs), (ratio,), judged, notes=(note,))
+    return Section(TITLE, judged=judged)
 
 
 def _many(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
@@ -75,7 +71,7 @@ def _many(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
     aims = (SECONDS_FOR_ALL, SECONDS_FOR_TABLE, SECONDS_FOR_ALL)
     measured = commands_in_turn("many stacks", commands, workplace.runs, workplace.progress)
     judged = tuple(judge_seconds(each.name, each.median, aim) for each, aim in zip(measured, aims, strict=True))
-    return Section("Many stacks", measured, judged=judged)
+    return Section("Many stacks", judged=judged)
 
 
 def _applied(file: Path, running: Cluster, kubectl: Path, names: list[str]) -> Command:

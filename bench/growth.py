@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bench.aims import Judged, judge_at_most, judge_seconds
 from bench.commands import REPOSITORY, Command, run, trainform
 from bench.rounds import in_turn
-from bench.samples import Ratio, Sample, Series, ratio_of
+from bench.samples import Sample, Series, ratio_of
 from bench.sections import Section, Table
 from bench.shapes import Shape, write_shape
 from bench.spelling import spell_seconds
@@ -26,14 +25,18 @@ PHASES = {
 PLANNED = 1024
 PLAN_SECONDS = 0.050
 NOISE = 1.1
+Taken = Mapping[tuple[str, int], Series]
 
 
 def measure(workplace: Workplace) -> list[Section]:
     """Measure both."""
-    return [in_process(workplace), as_commands(workplace)]
+    inside, commands = in_process(workplace), as_commands(workplace)
+    rows = (*(_row(text, [inside[phase, size] for size in SIZES]) for phase, text in PHASES.items()), *commands)
+    table = Table("Plan and render by size", ("what", *(f"{size:,} pods" for size in SIZES)), rows)
+    return [Section(table.title, judged=(*_judge(inside),), further=(table,))]
 
 
-def in_process(workplace: Workplace) -> Section:
+def in_process(workplace: Workplace) -> Taken:
     """Measure after the imports, each size in a new process, since a user waits for the first plan of a process."""
     probes = [Probe(shape) for shape in _shapes(workplace, "growth")]
     in_turn(
@@ -42,36 +45,25 @@ def in_process(workplace: Workplace) -> Section:
         workplace.runs,
         workplace.progress,
     )
-    series = {
+    return {
         (phase, probe.shape.pods): Series(f"{pods(probe.shape)}: {text}", probe.samples(phase, workplace.runs))
         for phase, text in PHASES.items()
         for probe in probes
     }
-    planned = series["plan", PLANNED].median
-    listed = planned + series["json", PLANNED].median
-    judged = [
-        judge_seconds(f"plan of {PLANNED:,} pods after import", planned, PLAN_SECONDS),
-        judge_seconds(f"plan of {PLANNED:,} pods, each of them listed as JSON", listed, PLAN_SECONDS),
-    ]
-    judged += _linear(series)
-    return Section(
-        "Plan and render after import", tuple(series.values()), judged=tuple(judged), further=(_per_pod(series),)
-    )
 
 
-def as_commands(workplace: Workplace) -> Section:
-    """Measure `trainform render` and `trainform plan --output json` as whole processes."""
-    commands = {
-        command.name: command
-        for shape in _shapes(workplace, "commands")
-        for command in (
-            _command(shape, "`trainform render`", "render"),
-            _command(shape, "`trainform plan --output json`", "plan", "--output", "json"),
-        )
-    }
-    measurements = {name: _measurement(command) for name, command in commands.items()}
-    series = in_turn("render and plan --output json", measurements, workplace.runs, workplace.progress)
-    return Section("Plan and render, whole processes", tuple(sorted(series, key=lambda one: one.name.split(":")[1])))
+def as_commands(workplace: Workplace) -> list[tuple[str, ...]]:
+    """Measure `trainform plan --output json` and `trainform render` as whole processes, and return the rows."""
+    shapes = _shapes(workplace, "commands")
+    named = {"`trainform plan --output json`": ("plan", "--output", "json"), "`trainform render`": ("render",)}
+    commands = [_command(shape, name, *words) for name, words in named.items() for shape in shapes]
+    measurements = {command.name: _measurement(command) for command in commands}
+    series = in_turn("plan --output json and render", measurements, workplace.runs, workplace.progress)
+    return [_row(name, series[start : start + len(SIZES)]) for name, start in zip(named, (0, len(SIZES)), strict=True)]
+
+
+def _row(name: str, series: Sequence[Series]) -> tuple[str, ...]:
+    return name, *(spell_seconds(one.median) for one in series)
 
 
 class Probe:
@@ -113,32 +105,14 @@ def _measurement(command: Command) -> Callable[[], Sample]:
     return lambda: run(command)[0]
 
 
-def _linear(series: Mapping[tuple[str, int], Series]) -> Iterable[Judged]:
-    """Judge that time does not grow faster than the number of pods, with a margin for noise."""
+def _judge(taken: Taken) -> Iterable[Judged]:
+    """Judge the time of a plan, and that times do not grow faster than the number of pods, with a margin for noise."""
+    planned = taken["plan", PLANNED].median
+    listed = planned + taken["json", PLANNED].median
+    yield judge_seconds(f"plan of {PLANNED:,} pods after import", planned, PLAN_SECONDS)
+    yield judge_seconds(f"plan of {PLANNED:,} pods, each of them listed as JSON", listed, PLAN_SECONDS)
+    small, large = SIZES[-2:]
     for phase, text in PHASES.items():
-        ratio = _growth(f"{SIZES[-1]:,} pods / {SIZES[-2]:,} pods: {text}", series, phase, SIZES[-2:])
-        yield judge_at_most(ratio, NOISE * SIZES[-1] / SIZES[-2])
-
-
-def _growth(name: str, series: Mapping[tuple[str, int], Series], phase: str, sizes: tuple[int, ...]) -> Ratio:
-    small, large = sizes
-    return ratio_of(name, series[phase, large].samples, series[phase, small].samples)
-
-
-def _per_pod(series: Mapping[tuple[str, int], Series]) -> Table:
-    """Return a table with the time per pod at each size, and the ratio to the size before."""
-    steps = list(itertools.pairwise(SIZES))
-    columns = (
-        "per pod, at",
-        *(f"{size:,} pods" for size in SIZES),
-        *(f"{small:,} → {large:,}" for small, large in steps),
-    )
-    rows = tuple(
-        (
-            PHASES[phase].partition(" (")[0],
-            *(spell_seconds(series[phase, size].median / size) for size in SIZES),
-            *(f"{_growth('', series, phase, step).median:.2f}x" for step in steps),
-        )
-        for phase in PHASES
-    )
-    return Table("", columns, rows)
+        name = f"{large:,} pods / {small:,} pods: {text}"
+        ratio = ratio_of(name, taken[phase, large].samples, taken[phase, small].samples)
+        yield judge_at_most(ratio, NOISE * large / small)

@@ -95,7 +95,7 @@ def kubectl_diff(kubectl: Path, manifests: Path, context: str, folder: Path, env
 
 
 def kubectl_version(kubectl: Path) -> str:
-    """Return the version of kubectl."""
+    """Return the version of kubectl, without the name of its build."""
     words = (str(kubectl), "version", "--client", "--output", "json")
     answer = json.loads(run(Command("kubectl version", words, REPOSITORY))[1])
-    return str(answer["clientVersion"]["gitVersion"])
+    return str(answer["clientVersion"]["gitVersion"]).removeprefix("v").partition("-")[0]

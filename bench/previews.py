@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
 
 import yaml
+from msgspec import Struct, structs
 
-from bench.aims import judge_at_most
+from bench.aims import Judged, judge_at_most
 from bench.cluster import COPIES, EMPTY, LARGE, LARGE_EXPERIMENT, MOST_ROLES_EXPERIMENT, Cluster, cluster
 from bench.commands import REPOSITORY, Command, run
 from bench.peers import find_kubectl, kubectl_diff, kubectl_version
 from bench.registered import refuse_difference, refuse_other_than_role_groups
 from bench.rounds import commands_in_turn
-from bench.samples import compare
-from bench.sections import Section
+from bench.samples import Ratio, Series, compare
+from bench.sections import Section, Table
 from bench.shapes import PODS
+from bench.spelling import spell_megabytes, spell_seconds
 from bench.workplace import Workplace
 from trainform import defaults
 
@@ -34,41 +35,70 @@ NAMES = {
 def measure(workplace: Workplace) -> list[Section]:
     """Measure all previews on one sandbox, those of new objects first."""
     with cluster(workplace) as running:
-        return [*_sections(workplace, running)]
+        first = _compare_with_copies(workplace, running, "first preview")
+        sizes = _sizes(workplace, running)
+        _apply(workplace, running)
+        again = _compare_with_copies(workplace, running, "preview without a change", "--expect-no-changes")
+        return [
+            _previews(first, again),
+            sizes,
+            _policy_pack(workplace, running),
+            _review(workplace, running),
+            _kubectl(workplace, running),
+        ]
 
 
-def _sections(workplace: Workplace, running: Cluster) -> Iterator[Section]:
-    yield _beside_copies(workplace, running, "First preview", "nothing of it exists")
-    yield _nodes(workplace, running)
-    yield _roles(workplace, running)
-    _apply(workplace, running)
-    yield _beside_copies(workplace, running, "Preview without a change", "after `pulumi up`", "--expect-no-changes")
-    yield _policy_pack(workplace, running)
-    yield _review(workplace, running)
-    yield _kubectl(workplace, running)
+class Compared(Struct, frozen=True):
+    """Previews of the job, of its copies, and of an empty program."""
+
+    title: str
+    series: tuple[Series, ...]
+
+    @property
+    def judged(self) -> Judged:
+        """The comparison with the usual program by hand."""
+        ours, typed, *_ = self.series
+        return judge_at_most(compare(ours, typed), TIMES_BY_HAND, f"{self.title}: ")
+
+    @property
+    def ratio(self) -> Ratio:
+        """The comparison with the leanest program by hand."""
+        ours, _, tokens, _ = self.series
+        ratio = compare(ours, tokens)
+        return structs.replace(ratio, name=f"{self.title}: {ratio.name}")
 
 
-def _beside_copies(workplace: Workplace, running: Cluster, title: str, when: str, *options: str) -> Section:
+def _compare_with_copies(workplace: Workplace, running: Cluster, title: str, *options: str) -> Compared:
     commands = [running.ours(OURS, "preview", *options)]
     commands += [running.other(name, key, "preview", *options) for key, name in NAMES.items()]
-    ours, typed, tokens, empty = commands_in_turn(title.lower(), commands, workplace.runs, workplace.progress)
-    ratios = compare(ours, typed), compare(ours, tokens)
-    judged = judge_at_most(ratios[0], TIMES_BY_HAND, f"{title.lower()}: ")
-    return Section(f"{title} ({when})", (ours, typed, tokens, empty), ratios, (judged,))
+    return Compared(title, commands_in_turn(title, commands, workplace.runs, workplace.progress))
 
 
-def _nodes(workplace: Workplace, running: Cluster) -> Section:
+def _previews(first: Compared, again: Compared) -> Section:
+    rows = tuple(
+        (one.name, spell_seconds(one.median), spell_seconds(other.median), spell_megabytes(other.peak))
+        for one, other in zip(first.series, again.series, strict=True)
+    )
+    table = Table("Preview", ("program", first.title, again.title, "peak memory"), rows)
+    return Section(table.title, (), (first.ratio, again.ratio), (first.judged, again.judged), (table,))
+
+
+def _sizes(workplace: Workplace, running: Cluster) -> Section:
+    nodes, judged = _nodes(workplace, running)
+    roles, ratio = _roles(workplace, running)
+    return Section("First preview by size", (*nodes, *roles), (ratio,), (judged,))
+
+
+def _nodes(workplace: Workplace, running: Cluster) -> tuple[tuple[Series, ...], Judged]:
     commands = [
         running.ours(f"{LARGE:,} nodes", "preview", experiment=LARGE_EXPERIMENT),
         running.ours(f"{PODS} nodes", "preview"),
     ]
     large, small = commands_in_turn("preview by size", commands, workplace.runs, workplace.progress)
-    ratio = compare(large, small)
-    judged = judge_at_most(ratio, TIMES_FOR_NODES, "first preview: ")
-    return Section("First preview by size", (large, small), (ratio,), (judged,))
+    return (large, small), judge_at_most(compare(large, small), TIMES_FOR_NODES, "first preview: ")
 
 
-def _roles(workplace: Workplace, running: Cluster) -> Section:
+def _roles(workplace: Workplace, running: Cluster) -> tuple[tuple[Series, ...], Ratio]:
     """Measure an experiment with the most roles, each a component, then without these components, and one with two
     roles."""
     name = f"{defaults.MOST_ROLES} roles"
@@ -77,8 +107,7 @@ def _roles(workplace: Workplace, running: Cluster) -> Section:
     refuse_other_than_role_groups(most, without, defaults.MOST_ROLES)
     commands = [most, without, running.ours("2 roles", "preview")]
     many, bare, few = commands_in_turn("preview by roles", commands, workplace.runs, workplace.progress)
-    ratios = compare(many, bare), compare(bare, few), compare(many, few)
-    return Section("First preview by roles", (many, bare, few), ratios)
+    return (many, bare, few), compare(many, few)
 
 
 def _policy_pack(workplace: Workplace, running: Cluster) -> Section:
@@ -89,11 +118,11 @@ def _policy_pack(workplace: Workplace, running: Cluster) -> Section:
     definition["runtime"]["options"]["virtualenv"] = sys.prefix
     (folder / "PulumiPolicy.yaml").write_text(yaml.safe_dump(definition))
     commands = [
-        running.ours("with the policy pack", "preview", "--policy-pack", str(folder)),
+        running.ours("preview with the policy pack", "preview", "--policy-pack", str(folder)),
         running.ours("without", "preview"),
     ]
     judged, plain = commands_in_turn("preview and policy pack", commands, workplace.runs, workplace.progress)
-    return Section("Preview with the policy pack", (judged, plain), (compare(judged, plain),))
+    return Section("Policy pack", ratios=(compare(judged, plain),))
 
 
 def _review(workplace: Workplace, running: Cluster) -> Section:
@@ -102,7 +131,7 @@ def _review(workplace: Workplace, running: Cluster) -> Section:
     commands = [running.review("`trainform review`"), running.ours("`pulumi preview`", "preview")]
     review, preview = commands_in_turn("review and preview", commands, workplace.runs, workplace.progress)
     ratio = compare(review, preview)
-    return Section("Review", (review, preview), (ratio,), (judge_at_most(ratio, TIMES_FOR_REVIEW),))
+    return Section("Review", judged=(judge_at_most(ratio, TIMES_FOR_REVIEW),))
 
 
 def _apply(workplace: Workplace, running: Cluster) -> None:
@@ -116,21 +145,13 @@ def _apply(workplace: Workplace, running: Cluster) -> None:
 
 
 def _kubectl(workplace: Workplace, running: Cluster) -> Section:
-    title = "Preview and `kubectl diff --server-side`"
     kubectl = find_kubectl()
     if kubectl is None:
-        return Section(title, notes=("Left out: there is no kubectl on PATH of this machine.",))
+        return Section("kubectl", notes=("Left out: there is no kubectl on PATH of this machine.",))
     commands: list[Command] = [
         running.ours("`pulumi preview`", "preview"),
         kubectl_diff(kubectl, running.rendered, running.context, workplace.folder, running.project.environ),
     ]
     ours, theirs = commands_in_turn("preview and kubectl", commands, workplace.runs, workplace.progress)
-    return Section(
-        title,
-        (ours, theirs),
-        (compare(ours, theirs),),
-        notes=(
-            f"kubectl {kubectl_version(kubectl)}, on the manifests that were rendered before. It compares these four "
-            "objects; what else was there, what must go first, and what would be replaced it does not know.",
-        ),
-    )
+    note = f"kubectl {kubectl_version(kubectl)}, on manifests that were rendered before."
+    return Section("kubectl", ratios=(compare(ours, theirs),), notes=(note,))

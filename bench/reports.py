@@ -32,7 +32,7 @@ def measure(workplace: Workplace) -> list[Section]:
     measurements = {whole.name: lambda: run(whole)[0], probe.name: lambda: _in_process(probe)}
     series = in_turn(what, measurements, workplace.runs, workplace.progress)
     judged = tuple(judge_seconds(f"{what}: {one.name}", one.median, SECONDS) for one in series)
-    return [Section(f"Preview of {resources} resources to report", series, judged=judged)]
+    return [Section("Report", judged=judged)]
 
 
 def write_preview(file: Path, resources: int) -> int:

@@ -27,12 +27,6 @@ class Series(Struct, frozen=True):
         return statistics.median(sample.seconds for sample in self.samples)
 
     @property
-    def span(self) -> tuple[float, float]:
-        """The fastest and the slowest run in seconds."""
-        seconds = [sample.seconds for sample in self.samples]
-        return min(seconds), max(seconds)
-
-    @property
     def peak(self) -> float | None:
         """The highest peak memory in megabytes, None if it was not measured."""
         known = [sample.megabytes for sample in self.samples if sample.megabytes is not None]
@@ -40,12 +34,14 @@ class Series(Struct, frozen=True):
 
 
 class Ratio(Struct, frozen=True):
-    """The time of the first divided by that of the second: in the median pair and in the extreme pairs."""
+    """The time of the first divided by that of the second: in the median pair and in the extreme pairs. `medians`: the
+    times of both."""
 
     name: str
     median: float
     low: float
     high: float
+    medians: tuple[float, float]
 
 
 def compare(first: Series, second: Series) -> Ratio:
@@ -56,4 +52,7 @@ def compare(first: Series, second: Series) -> Ratio:
 def ratio_of(name: str, first: Sequence[Sample], second: Sequence[Sample]) -> Ratio:
     """Return the ratio of two sequences of equal length."""
     ratios = [one.seconds / other.seconds for one, other in zip(first, second, strict=True)]
-    return Ratio(name, statistics.median(ratios), min(ratios), max(ratios))
+    first_median, second_median = (
+        statistics.median(sample.seconds for sample in samples) for samples in (first, second)
+    )
+    return Ratio(name, statistics.median(ratios), min(ratios), max(ratios), (first_median, second_median))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from bench.aims import Judged
 from bench.samples import Ratio, Series
-from bench.spelling import spell_megabytes, spell_ratio, spell_seconds, spell_span
+from bench.spelling import spell_medians, spell_megabytes, spell_ratio, spell_seconds
 
 
 class Table(Struct, frozen=True):
@@ -20,7 +20,8 @@ class Table(Struct, frozen=True):
 
 
 class Section(Struct, frozen=True):
-    """A section of the report. `further`: more tables. `notes`: lines below the tables, such as versions."""
+    """A section of the report. `ratios`: those without an aim. `further`: more tables. `notes`: lines such as
+    versions."""
 
     title: str
     series: tuple[Series, ...] = ()
@@ -31,21 +32,24 @@ class Section(Struct, frozen=True):
 
 
 def tables(section: Section) -> Iterable[Table]:
-    """Yield the tables of a section: times, ratios, and more tables."""
+    """Yield the tables of a section: times, and more tables."""
     if section.series:
-        yield Table(section.title, ("what", "median", "min … max", "peak memory"), tuple(map(_times, section.series)))
-    if section.ratios:
-        rows = tuple((ratio.name, spell_ratio(ratio)) for ratio in section.ratios)
-        yield Table("", ("times as long", "median (min … max) of the pairs"), rows)
+        yield Table(section.title, ("what", "median", "peak memory"), tuple(map(_times, section.series)))
     yield from section.further
 
 
-def aims(sections: Iterable[Section]) -> Table:
-    """Return a table with every aim and its verdict."""
-    judged = [judged for section in sections for judged in section.judged]
-    rows = tuple((row.what, row.measured, row.aim, row.verdict) for row in judged)
-    return Table("Aims", ("what", "measured", "aim", ""), rows)
+def results(sections: Iterable[Section]) -> Table:
+    """Return a table with every comparison and every aim."""
+    rows = tuple(row for section in sections for row in _results(section))
+    return Table("Results", ("what", "measured", "medians", "aim", ""), rows)
+
+
+def _results(section: Section) -> Iterable[tuple[str, ...]]:
+    for judged in section.judged:
+        yield judged.what, judged.measured, judged.medians, judged.aim, judged.verdict
+    for ratio in section.ratios:
+        yield ratio.name, spell_ratio(ratio), spell_medians(ratio), "", ""
 
 
 def _times(series: Series) -> tuple[str, ...]:
-    return series.name, spell_seconds(series.median), spell_span(series.span), spell_megabytes(series.peak)
+    return series.name, spell_seconds(series.median), spell_megabytes(series.peak)

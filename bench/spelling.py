@@ -16,14 +16,14 @@ def spell_seconds(seconds: float) -> str:
     return f"{milliseconds:.{digits}f} ms"
 
 
-def spell_span(span: tuple[float, float]) -> str:
-    """Return a range such as `340 ms … 362 ms`."""
-    return " … ".join(map(spell_seconds, span))
-
-
 def spell_megabytes(megabytes: float | None) -> str:
     """Return an amount of memory, empty if it was not measured."""
     return "" if megabytes is None else f"{megabytes:.0f} MB"
+
+
+def spell_medians(ratio: Ratio) -> str:
+    """Return the times of both sides such as `1.47 s / 1.35 s`."""
+    return " / ".join(map(spell_seconds, ratio.medians))
 
 
 def spell_ratio(ratio: Ratio) -> str:

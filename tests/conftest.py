@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
     parser.addoption("--part", choices=["test", "proof"], help="the tests of `make test` or of `make proof` alone")
-    parser.addoption("--examples", type=int, default=200, help="generated experiments for the engine tests")
+    parser.addoption("--examples", type=int, default=120, help="generated experiments for the engine tests")
 
 
 @pytest.fixture(autouse=True)

@@ -23,9 +23,12 @@ from tests.support.documents import (
     block_of_a_new_shell,
     blocks_of,
     read_blocks,
+    write_readme_files,
 )
 from tests.support.repository import ROOT, copy_stacks, read, stack_config, tracked
+from tools.docs.generated import GENERATED
 from trainform.cli.main import build_app, main
+from trainform.job.check import check_experiment
 from trainform.local.scaffold.new_experiment import stack_text
 from trainform.spec import Experiment
 from trainform.spec.load import parse
@@ -139,9 +142,12 @@ def test_the_first_job_has_the_block_that_the_pages_name() -> None:
 
 
 def test_lines_are_short() -> None:
-    """A diff, a terminal and a review show them whole."""
-    lines = [(path.name, *line) for path in WIDE for line in enumerate(path.read_text().splitlines(), 1)]
-    assert [f"{name}:{number}" for name, number, line in lines if len(line) > MOST_CHARACTERS] == []
+    """A diff, a terminal and a review show them whole. Rows of tables that are written from the code may be longer:
+    Markdown cannot wrap them."""
+    lines = [(path, *line) for path in WIDE for line in enumerate(path.read_text().splitlines(), 1)]
+    written = {DOCS / "reference" / "benchmarks.md", *(DOCS / name for name in GENERATED)}
+    wide = [(path, number, line) for path, number, line in lines if len(line) > MOST_CHARACTERS]
+    assert [f"{path}:{number}" for path, number, line in wide if path not in written or not line.startswith("| ")] == []
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -152,11 +158,11 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {(DOCS / page).resolve() for page in listed} == pages | others
 
 
-def test_the_readme_shows_an_experiment_that_is_there() -> None:
-    text = blocks_of("yaml", README)[0].text
-    path, _, shown = text.partition("\n")
-    kept = [line for line in (ROOT / path.removeprefix("# ")).read_text().splitlines() if not line.startswith("#")]
-    assert shown.splitlines() == kept
+@pytest.mark.parametrize("environment", ["dev", "prod"])
+def test_the_readmes_experiment_is_right(environment: str, tmp_path: Path) -> None:
+    copy_stacks(tmp_path / "stacks")
+    name = write_readme_files(tmp_path / "stacks")
+    assert check_experiment(name, environment, root=tmp_path).problems == ()
 
 
 def test_fragments_of_experiments_are_right(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ OPERATORS = re.compile(
 NAMING_VOLCANO = {
     "spec/environment.py",
     "spec/queue_fields.py",
-    "rules/queues.py",
-    "rules/limits/queues.py",
+    "rules/references.py",
+    "rules/limits/objects.py",
     "cluster/preflight.py",
     "cli/demo.py",
     "cli/sandbox.py",

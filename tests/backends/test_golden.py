@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 import textwrap
+from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.conftest import ROOT, Golden
-from tests.support.repository import names
+from tests.support.documents import README, write_readme_files
+from tests.support.repository import copy_stacks, names
 from trainform.backends.table import BACKENDS
 from trainform.cli.main import main
 from trainform.job.check import check_experiment
@@ -74,12 +76,14 @@ def test_environments(name: str, golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("document", ["README.md", "docs/explanation/revisions.md"])
-def test_documents_show_the_revision(document: str, golden: Golden) -> None:
+def test_documents_show_the_revision(document: str, golden: Golden, tmp_path: Path) -> None:
     """Names of objects in them are those that a reader gets."""
     path = ROOT / document
+    copy_stacks(tmp_path / "stacks")
+    name = write_readme_files(tmp_path / "stacks") if path == README else "resnet"
+    revision = check_experiment(name, "dev", root=tmp_path).or_raise().plan.revision
     written = path.read_text(encoding="utf-8")
-    pattern = r"\b(resnet(?:-launch-script)?)-[0-9a-f]{6}\b"
-    shown, count = re.subn(pattern, rf"\1-{check_experiment('resnet', 'dev').or_raise().plan.revision}", written)
+    shown, count = re.subn(rf"\b({name}(?:-launch-script)?)-[0-9a-f]{{6}}\b", rf"\1-{revision}", written)
     assert count
     golden(path, shown)
 

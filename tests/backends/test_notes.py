@@ -29,10 +29,6 @@ def test_nothing_to_say() -> None:
     assert notes() == []
 
 
-def test_there_are_eleven() -> None:
-    assert len(NOTES) == 11
-
-
 # --- shared memory
 
 SHM = NOTES["shared-memory"].format(role="worker")

@@ -34,7 +34,7 @@ def test_a_value_refers_to_a_variable_wherever_it_is_defined() -> None:
 def test_an_init_container_brings_a_variable_to_which_another_refers() -> None:
     init = [{"name": "fetch", "command": ["fetch"], "env": {"DATA": "/fast"}}]
     made = plan(env={"DATA": "/slow", "INDEX": "$(DATA)/index"}, roles={"worker": {"init": init}})
-    container = next(BACKENDS["volcano"].templates(made, job_manifests(made))[0].containers())[1]
+    container = BACKENDS["volcano"].templates(made, job_manifests(made))[0].containers[0][1]
     assert [entry["name"] for entry in container["env"]].index("DATA") < [
         entry["name"] for entry in container["env"]
     ].index("INDEX")

@@ -34,16 +34,16 @@ def series(name: str, *seconds: float) -> Series:
     return Series(name, tuple(Sample(each, 10 * each) for each in seconds))
 
 
-def test_a_series_has_median_span_and_peak() -> None:
+def test_a_series_has_median_and_peak() -> None:
     taken = series("render", 3.0, 1.0, 2.0)
-    assert (taken.median, taken.span, taken.peak) == (2.0, (1.0, 3.0), 30.0)
+    assert (taken.median, taken.peak) == (2.0, 30.0)
     assert Series("planned in process", (Sample(1.0),)).peak is None
 
 
 def test_ratios_are_of_pairs_not_of_medians() -> None:
     """The machine is twice as slow in the last two rounds: the ratio of each pair stays what it is."""
     ratio = compare(series("ours", 1.0, 2.0, 2.4), series("theirs", 2.0, 4.0, 4.0))
-    assert ratio == Ratio("ours / theirs", 0.5, 0.5, 0.6)
+    assert ratio == Ratio("ours / theirs", 0.5, 0.5, 0.6, (2.0, 4.0))
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def test_ratios_are_of_pairs_not_of_medians() -> None:
     [
         (judge_seconds("check", 0.349, 0.35), "met"),
         (judge_seconds("check", 0.35, 0.35), "missed"),
-        (judge_at_most(Ratio("a / b", 1.10, 0.9, 2.0), 1.10), "met"),
-        (judge_at_most(Ratio("a / b", 1.11, 0.9, 1.2), 1.10), "missed"),
-        (judge_at_least(Ratio("b / a", 2.0, 1.0, 3.0), 2.0), "met"),
-        (judge_at_least(Ratio("b / a", 1.99, 1.9, 3.0), 2.0), "missed"),
+        (judge_at_most(Ratio("a / b", 1.10, 0.9, 2.0, (1.1, 1.0)), 1.10), "met"),
+        (judge_at_most(Ratio("a / b", 1.11, 0.9, 1.2, (1.1, 1.0)), 1.10), "missed"),
+        (judge_at_least(Ratio("b / a", 2.0, 1.0, 3.0, (2.0, 1.0)), 2.0), "met"),
+        (judge_at_least(Ratio("b / a", 1.99, 1.9, 3.0, (2.0, 1.0)), 2.0), "missed"),
     ],
 )
 def test_aims_are_judged_by_the_median(judged: Any, verdict: str) -> None:
@@ -75,16 +75,20 @@ def test_rounds_alternate_and_the_first_does_not_count() -> None:
 
 
 def test_the_report_goes_between_the_markers_and_nowhere_else() -> None:
-    section = Section(
-        "Render and torchx",
-        (series("render", 0.3), series("torchx", 0.75)),
-        (Ratio("torchx / render", 2.5, 2.4, 2.6),),
-        (judge_at_least(Ratio("torchx / render", 2.5, 2.4, 2.6), 2.0),),
-        notes=("torchx 0.7.0",),
+    torchx, kubectl = (
+        compare(series("torchx", 0.75), series("render", 0.3)),
+        compare(series("a", 0.1), series("b", 0.2)),
     )
-    text = to_markdown("2 cores", [section])
-    assert "| torchx / render | 2.50 (2.40 … 2.60) | at least 2.00 | met |" in text
-    assert "| render | 300 ms | 300 ms … 300 ms | 3 MB |" in text
+    section = Section(
+        "Render", (series("render", 0.3),), (kubectl,), (judge_at_least(torchx, 2.0),), notes=("torchx 0.7.0.",)
+    )
+    without_tables = Section("Review", notes=("kubectl 1.32.4.",))
+    text = to_markdown("2 cores", [section, without_tables])
+    assert "| torchx / render | 2.50 (2.50 … 2.50) | 750 ms / 300 ms | at least 2.00 | met |" in text
+    assert "| a / b | 0.50 (0.50 … 0.50) | 100 ms / 200 ms |  |  |" in text
+    assert "\n\ntorchx 0.7.0. kubectl 1.32.4.\n\n### Render\n\n" in text
+    assert "| render | 300 ms | 3 MB |" in text
+    assert "### Review" not in text
     document = f"# Benchmarks\n\n{BEGIN}\nold\n{END}\n\nWhat it means.\n"
     written = between_markers(document, text)
     assert written == f"# Benchmarks\n\n{BEGIN}\n\n{text}\n\n{END}\n\nWhat it means.\n"
@@ -178,20 +182,19 @@ def test_a_failed_command_is_an_error_with_the_end_of_its_output() -> None:
     assert sample.megabytes > 1
 
 
-def test_growth_is_shown_side_by_side_and_judged_by_its_last_step() -> None:
+def test_growth_is_shown_side_by_side_and_the_fastest_is_judged() -> None:
     taken = {
         (way, factor): series(way, *(seconds * factor for seconds in (0.1, 0.2, 0.4)))
         for way in ways.WAYS
         for factor in ways.FACTORS
     }
-    taken["roles", 8] = series("roles", 1.1, 2.2, 4.4)
-    table = ways.table(taken)
-    assert table.columns == ("what grows", "n", "at n / 8", "at n / 4", "at n / 2", "at n", "n / 8 → n / 4",
-        "n / 4 → n / 2", "n / 2 → n")  # fmt: skip
-    assert table.rows[0][2:] == ("200 ms", "400 ms", "800 ms", "1.60 s", "2.00x", "2.00x", "2.00x")
-    judged = {one.what: one.verdict for one in ways.judge(taken)}
-    assert judged.pop("64 / 32 roles: check") == "missed"
-    assert set(judged.values()) == {"met"}
+    assert ways.judge(taken).verdict == "met"
+    taken["roles", 2] = series("roles", 0.3, 0.6, 1.2)
+    table = ways.table(taken, taken)
+    assert table.columns == ("what grows", "n", "n / 2", "n", "times", "whole process, n")
+    assert table.rows[0][2:] == ("200 ms", "400 ms", "2.00", "400 ms")
+    judged = ways.judge(taken)
+    assert (judged.what, judged.verdict) == ("64 / 32 roles: check", "missed")
 
 
 def test_registered_objects_are_compared_without_the_mark_of_their_stack() -> None:
@@ -221,6 +224,6 @@ def test_each_measurement_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatc
 
 def test_calls_of_a_command_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     counted = count_calls(["render", "stacks/experiments/hello.yaml", "-e", "dev"])
-    assert counted.total() > 1_000
+    assert 1_000 < counted.total() < 5_000
     assert {code.co_name for code in counted} >= {"build_app", "render_job"}
     assert capsys.readouterr().out == ""

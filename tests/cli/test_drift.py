@@ -14,8 +14,7 @@ from tests.cluster.test_client import use
 from tests.support.api_objects import ApiObjects
 from tests.support.applied import applied, entry
 from tests.support.websites import website
-from trainform.job.check import check_experiment
-from trainform.job.check_platform import check_platform
+from trainform.job.check import check_experiment, check_platform
 from trainform.project import known_stacks
 from trainform.stacks.drift.report_model import DriftReport, Outcome
 

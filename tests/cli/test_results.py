@@ -12,7 +12,7 @@ import yaml
 from tests.cli.running import run
 from tests.rules.limits.secret_samples import TOKEN
 from tests.support.repository import ROOT, copy_stacks
-from trainform.job.check_platform import check_platform
+from trainform.job.check import check_platform
 from trainform.manifests.documents import to_yaml
 from trainform.project import known_stacks
 

@@ -72,14 +72,6 @@ def prod_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain)
 
 
 @pytest.fixture(scope="module")
-def prod_live(prod_sandbox: Sandbox) -> Iterator[Live]:
-    """The live cluster of the environment `prod`."""
-    live = _live(prod_sandbox)
-    yield live
-    live.close()
-
-
-@pytest.fixture(scope="module")
 def twin_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
     """A second control plane, with the contexts of the first one. It ends with the tests of the file."""
     folder = tmp_path_factory.mktemp("twin") / "cluster"

@@ -21,7 +21,7 @@ from tests.engine.live import Live
 from tests.engine.phases import Phases, Wrong
 from tests.engine.pods import hostname
 from trainform import defaults
-from trainform.backends.endings import ends_by
+from trainform.backends.outcome import ends_by
 from trainform.backends.table import BACKENDS
 from trainform.backends.volcano.ends import is_unheeded
 from trainform.job.objects import job_manifests

@@ -1,5 +1,5 @@
 """Every teaching experiment on every operator that can run it, all in one stack: up as planned, a change in place and
-nothing else to change, a new revision, destroy. Volcano has tests of its own for each of these."""
+nothing else to change, a new revision, no drift, destroy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.engine.admission import not_kept
+from tests.engine.drifting import drift, take_over
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
@@ -66,15 +67,14 @@ def one_each() -> Pairs:
 
 
 def every() -> Pairs:
-    """All that can be run, on every operator but Volcano."""
-    pairs = {f"{name}-{backend}": (name, backend) for backend in OTHERS for name in able(backend)}
-    assert {backend for _, backend in pairs.values()} == set(OTHERS)
+    """All that can be run, on every operator."""
+    pairs = {f"{name}-{backend}": (name, backend) for backend in BACKENDS for name in able(backend)}
+    assert {backend for _, backend in pairs.values()} == {*BACKENDS}
     return pairs
 
 
 @pytest.mark.parametrize(
-    "chosen",
-    [pytest.param(one_each, marks=pytest.mark.shows("a job's life on other operators")), every],
+    "chosen", [pytest.param(one_each, marks=pytest.mark.shows("a job's life on other operators")), every]
 )
 def test_the_life_of_experiments_on_operators(chosen: Callable[[], Pairs], many: Project, addons_live: Live) -> None:
     pairs = chosen()
@@ -108,8 +108,19 @@ def test_the_life_of_experiments_on_operators(chosen: Callable[[], Pairs], many:
         plan = many.plan(called)
         assert plan.job != before[called]
         pods_of(addons_live, plan)
+    nothing_has_drifted(many, addons_live, pairs)
     many.destroy(stack)
     until(lambda: not addons_live.find_all("pods", many.namespace), "all pods to go")
+
+
+def nothing_has_drifted(project: Project, live: Live, pairs: Pairs) -> None:
+    """Each experiment counts as deployed by its own stack from here on."""
+    found = drift(project, *(take_over(live, project, called) for called in pairs))
+    for called in pairs:
+        stack = found[f"{called}.dev"]
+        told = (stack["outcome"], stack["objects"], stack["notes"], stack["not_compared"])
+        assert told == ("in sync", [], [], []), called
+        assert stack["compared"] == len(project.rendered(called).manifests)
 
 
 @pytest.mark.parametrize("backend", OTHERS)
@@ -119,15 +130,3 @@ def test_the_server_takes_what_is_rendered(backend: str, many: Project, addons_l
         many.copied(name, lambda data: data.update(backend=backend))
         plan = many.plan(name)
         assert list(not_kept(addons_live, plan)) == [], name
-
-
-def test_an_experiment_may_move_from_one_operator_to_another(many: Project, addons_live: Live) -> None:
-    """Its claims stay."""
-    many.copied("resnet")
-    stack = stack_of(many, "move", ["resnet"])
-    many.up(stack)
-    many.copied("resnet", lambda data: data.update(backend="jobset"))
-    kinds = {(step.op, step.kind) for step in many.applied(stack)}
-    assert ("create", "JobSet") in kinds or ("replace", "JobSet") in kinds
-    assert not any(kind == "PersistentVolumeClaim" for _, kind in kinds)
-    as_planned(addons_live, many.plan("resnet"))

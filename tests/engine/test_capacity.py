@@ -22,7 +22,7 @@ pytestmark = pytest.mark.proof("the scheduler's own answer; `make test` has the 
 GPU = "baidu.com/a800_80g_cgpu"
 KEEPS_OUT = {"taints": [{"key": "pool", "value": "night", "effect": "NoSchedule"}]}
 OPEN: dict[str, Any] = {"unschedulable": None, "taints": None}
-WAITS = 10.0  # seconds; the scheduler looks once in each
+WAITS = 5.0  # seconds; the scheduler looks once in each
 PATIENCE = 30.0
 
 

@@ -22,7 +22,7 @@ from tests.engine.project import Project
 from trainform.backends.table import BACKENDS
 from trainform.job.objects import job_manifests
 from trainform.plan import Plan
-from trainform.plan.references import expanded
+from trainform.plan.variables import expanded
 
 pytestmark = pytest.mark.proof(
     "pods of every launcher in the cluster; `make test` has them from the controllers' models"

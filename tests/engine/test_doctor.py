@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ pytestmark = pytest.mark.proof("what an account may do, and what an environment 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PATIENCE = ("--timeout", "60")  # the tests' machine is busy
 ACCOUNT = "researcher"
+WANTED = experiment_kinds(defaults.BACKEND, defaults.VOLCANO)
 DEPLOY = "pulumi stack select --create dev && pulumi up -s dev"
 
 
@@ -44,10 +45,10 @@ def become(project: Project, user: dict[str, Any]) -> None:
     project.environ["KUBECONFIG"] = str(path)
 
 
-def allow(live: Live, namespace: str, kinds: Iterable[str], verbs: Sequence[str] = VERBS) -> None:
-    """Give the account rights in the namespace, in place of those that it had."""
-    names = (kind.partition(".") for kind in kinds)
-    rules = [{"apiGroups": [group], "resources": [plural], "verbs": list(verbs)} for plural, _, group in names]
+def allow(live: Live, namespace: str, verbs: Mapping[str, Sequence[str]]) -> None:
+    """Give the account these verbs of each kind in the namespace."""
+    names = ((*kind.partition("."), allowed) for kind, allowed in verbs.items())
+    rules = [{"apiGroups": [group], "resources": [kind], "verbs": [*allowed]} for kind, _, group, allowed in names]
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": ACCOUNT}, "rules": rules}
     path = f"{RBAC}/namespaces/{namespace}/roles/{ACCOUNT}?fieldManager=tests&force=true"
     response = live.request("PATCH", path, role, "application/apply-patch+yaml")
@@ -110,8 +111,7 @@ def test_credentials_that_are_refused(project: Project) -> None:
 def test_the_rights_that_are_asked_for_are_enough(researcher: Project, live: Live) -> None:
     """An account with these and no others brings a job up, changes it and takes it down, and the doctor finds nothing
     missing."""
-    wanted = experiment_kinds(defaults.BACKEND, defaults.VOLCANO)
-    allow(live, researcher.namespace, wanted)
+    allow(live, researcher.namespace, dict.fromkeys(WANTED, VERBS))
     found = doctor(researcher, "-e", "dev", "--for", "preview,up")
     user = f"system:serviceaccount:{researcher.namespace}:{ACCOUNT}"
     assert found["checks"]["cluster"]["details"]["user"] == user
@@ -132,16 +132,16 @@ def test_the_rights_that_are_asked_for_are_enough(researcher: Project, live: Liv
 
 
 def test_each_verb_that_is_not_allowed(researcher: Project, live: Live) -> None:
-    wanted = experiment_kinds(defaults.BACKEND, defaults.VOLCANO)
-    for absent in VERBS:
-        allow(live, researcher.namespace, wanted, [verb for verb in VERBS if verb != absent])
-        rights = doctor(researcher, "-e", "dev", "--for", "up", code=1)["checks"]["rights"]
-        assert rights["details"]["refused"] == {kind: [absent] for kind in wanted}
+    absent = {kind: [*VERBS[place :: len(WANTED)]] for place, kind in enumerate(WANTED)}
+    allowed = {kind: [verb for verb in VERBS if verb not in verbs] for kind, verbs in absent.items()}
+    allow(live, researcher.namespace, allowed)
+    rights = doctor(researcher, "-e", "dev", "--for", "up", code=1)["checks"]["rights"]
+    assert rights["details"]["refused"] == absent
     assert rights["fix"] == "ask the platform team for these permissions"
 
 
 def test_the_stack_of_an_environment_needs_more(researcher: Project, live: Live) -> None:
-    allow(live, researcher.namespace, experiment_kinds(defaults.BACKEND, defaults.VOLCANO))
+    allow(live, researcher.namespace, dict.fromkeys(WANTED, VERBS))
     queues = {"night": {"weight": 2}}
     researcher.environment(queues=queues, namespace={"name": researcher.namespace, "create": True})
     found = doctor(researcher, "-e", "dev", "--for", "environment", code=1)
@@ -150,9 +150,6 @@ def test_the_stack_of_an_environment_needs_more(researcher: Project, live: Live)
         "queues.scheduling.volcano.sh",
     }
     assert found["verbs"]["up"]["ready"], "those are for the platform team to do"
-
-
-# --- operators
 
 
 # --- what an environment names

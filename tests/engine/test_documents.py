@@ -21,6 +21,7 @@ from tests.support.documents import (
     blocks_of,
     blocks_of_a_clone,
     read_blocks,
+    write_readme_files,
 )
 from tests.support.repository import ROOT, commit_all, copy_stacks
 from trainform.local.sandbox.control import Sandbox
@@ -84,8 +85,15 @@ def same_revisions(found: set[tuple[str | None, ...]]) -> set[tuple[str | None, 
 @pytest.mark.shows("what the README says that a preview prints")
 def test_the_readmes_preview(clone: Project) -> None:
     [block] = blocks_of("console", README)
-    printed = ran(clone, block.commands).splitlines()
-    assert steps(printed) == steps(block.output) != set()
+    name = write_readme_files(clone.folder / "stacks")
+    try:
+        ran(clone, [f"trainform new {name} -e dev", f"pulumi stack init {name}.dev"])
+        printed = ran(clone, block.commands).splitlines()
+        assert steps(printed) == steps(block.output) != set()
+    finally:
+        clone.pulumi("stack", "rm", "--yes", f"{name}.dev")
+        (clone.folder / "stacks" / "experiments" / f"{name}.yaml").unlink()
+        shutil.copy(ROOT / "stacks" / "environments" / "dev.yaml", clone.folder / "stacks" / "environments")
 
 
 @pytest.mark.shows("the commands of the README and of the first job")
@@ -128,11 +136,19 @@ def test_every_session_is_run() -> None:
 
 @pytest.mark.proof("a program in the place of the project's")
 def test_the_program_of_the_documents_runs(clone: Project) -> None:
-    program, _ = blocks_of("python", DOCS / "how-to" / "write-a-program.md")
-    (clone.folder / "stacks" / "__main__.py").write_text(program.text)
+    program, sweep, main, *_ = blocks_of("python", DOCS / "how-to" / "write-a-program.md")
+    stacks = clone.folder / "stacks"
     try:
-        assert ("trainform:index:TrainingJob", "resnet") in {
-            (step.type, step.name) for step in clone.preview("resnet.dev")
-        }
+        (stacks / "__main__.py").write_text(program.text)
+        assert jobs(clone) == {"resnet"}
+        (stacks / "sweep.py").write_text(sweep.text)
+        (stacks / "__main__.py").write_text(main.text)
+        assert jobs(clone) == {"resnet-lr-0-1", "resnet-lr-0-03", "resnet-lr-0-01"}
     finally:
-        shutil.copy(ROOT / "stacks" / "__main__.py", clone.folder / "stacks")
+        (stacks / "sweep.py").unlink(missing_ok=True)
+        shutil.copy(ROOT / "stacks" / "__main__.py", stacks)
+
+
+def jobs(clone: Project) -> set[str]:
+    """The jobs in the preview of a program."""
+    return {step.name for step in clone.preview("resnet.dev") if step.type == "trainform:index:TrainingJob"}

@@ -6,22 +6,18 @@ from __future__ import annotations
 import base64
 import copy
 import dataclasses
-import json
-import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
 import pytest
-import yaml
 
+from tests.engine.drifting import MARK, SPY, config, drift, take_over
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
-from tests.engine.test_backends import CLAIM, able, small
 from tests.engine.test_capacity_of_kueue import queue_of_two_nodes
-from trainform.backends.table import BACKENDS
 from trainform.manifests.manifest import Manifest
 
 pytestmark = pytest.mark.proof("live objects that somebody has changed by hand")
@@ -30,67 +26,8 @@ APPLY, MERGE, PATCH = (f"application/{kind}" for kind in ("apply-patch+yaml", "m
 PLURALS = {"Service": "services", "Queue": "queues", "PersistentVolumeClaim": "persistentvolumeclaims",
     "Secret": "secrets",
            "ConfigMap": "configmaps", "Job": "jobs", "PyTorchJob": "pytorchjobs", "JobSet": "jobsets"}  # fmt: skip
-MARK = "trainform.dev/stack"
 OURS = "app.kubernetes.io/name"
-SPY = "c3B5LW9mLXRoZS1vdGhlci10ZWFt"
 PODS = "spec.pytorchReplicaSpecs.Worker.template.spec.containers"
-
-
-def drift(project: Project, *stacks: str, code: int = 0) -> dict[str, Any]:
-    """What `trainform drift --fail` says of each stack."""
-    ran = project.run(sys.executable, "-m", "trainform", "drift", "--fail", "--output", "json", *stacks)
-    assert ran.code == code, ran.output
-    assert SPY not in ran.output
-    assert "PRIVATE KEY" not in ran.output
-    return {stack["stack"]: stack for stack in json.loads(ran.output)["stacks"]}
-
-
-def config(project: Project, experiment: str | None = None) -> str:
-    """Write a stack's file, without the engine, which drift does not need; its name."""
-    name = "dev" if experiment is None else f"{experiment}.dev"
-    keys = {"trainform:environment": "dev", **({} if experiment is None else {"trainform:experiment": experiment})}
-    (project.folder / "stacks" / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump({"config": keys}))
-    return name
-
-
-def take_over(live: Live, project: Project, experiment: str) -> str:
-    """Mark the experiment as that of its own stack, since here one stack has made several; that stack's name."""
-    stack = config(project, experiment)
-    path = live.path("configmaps", project.namespace, f"{experiment}-deployed")
-    body = {"metadata": {"annotations": {MARK: f"trainform/{stack}"}}}
-    assert live.request("PATCH", f"{path}?fieldManager=trainform", body, MERGE).status_code == 200
-    return stack
-
-
-def write_claim(live: Live, namespace: str) -> None:
-    spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
-    live.create("persistentvolumeclaims",
-        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM}, "spec": spec},
-        namespace)  # fmt: skip
-
-
-def test_nothing_is_reported_of_stacks_that_nobody_has_touched(addons_project: Project, addons_live: Live) -> None:
-    """Every teaching experiment on every operator, after the controllers have run."""
-    write_claim(addons_live, addons_project.namespace)
-    pairs = {f"{name}-{backend}": (name, backend) for backend in BACKENDS for name in able(backend)}
-    assert {backend for _, backend in pairs.values()} == {*BACKENDS}
-    for called, (name, backend) in pairs.items():
-
-        def edit(data: dict[str, Any], backend: str = backend) -> None:
-            small(data)
-            data |= {"backend": backend}
-
-        addons_project.copied(name, edit, called)
-    addons_project.up(stack_of(addons_project, "all", list(pairs)))
-    for called in pairs:
-        as_planned(addons_live, addons_project.plan(called))
-    found = drift(addons_project, *(take_over(addons_live, addons_project, called) for called in pairs))
-    for called in pairs:
-        stack = found[f"{called}.dev"]
-        assert (stack["outcome"], stack["objects"], stack["notes"], stack["not_compared"]) == ("in sync", [], [], []), (
-            called
-        )
-        assert stack["compared"] == len(addons_project.rendered(called).manifests)
 
 
 def bert(data: dict[str, Any]) -> dict[str, Any]:
@@ -177,36 +114,33 @@ def other_image(body: dict[str, Any]) -> None:
 
 OTHER_PORT = [{"op": "replace", "path": "/spec/ports/0/port", "value": 9999}]
 CONTAINER = "/spec/pytorchReplicaSpecs/Worker/template/spec/containers/0"
-# Stack, kind, part of the name, what somebody writes there, and the paths that must be told.
-EDITS: dict[str, tuple[str, str, str, Any, list[str]]] = {
-    "replicas": ("bert", "Job", "", [{"op": "replace", "path": "/spec/tasks/1/replicas", "value": 2}],
-        ["spec.tasks.watch.replicas"]),
-    "label": ("bert", "Job", "", {"metadata": {"labels": {"team": "speech"}}}, ["metadata.labels.team"]),
-    "label of ours removed": ("bert", "Service", "worker-1", {"metadata": {"labels": {OURS: None}}},
-        [f"metadata.labels.{OURS}"]),
-    "annotation": ("bert", "Job", "", {"metadata": {"annotations": {"example.com/owner": None}}},
-        ["metadata.annotations.example.com/owner"]),
-    "queue weight": ("bert", "Queue", "", {"spec": {"weight": 7}}, ["spec.weight"]),
-    "service port": ("bert", "Service", "worker-1", OTHER_PORT, ["spec.ports.rendezvous.port"]),
-    "removed field": ("bert", "Service", "worker-1", {"spec": {"publishNotReadyAddresses": None}},
-        ["spec.publishNotReadyAddresses"]),
-    "secret": ("bert", "Secret", "", {"data": {"id_ed25519": SPY}}, ["data.id_ed25519"]),
-    "secret removed": ("bert", "Secret", "", {"data": {"config": None}}, ["data.config"]),
-    "record": ("bert", "ConfigMap", "deployed", {"data": {"version": "9.9.9"}}, ["data.version"]),
-    "mark of the stack removed": ("bert", "ConfigMap", "deployed", {"metadata": {"annotations": {MARK: None}}},
-        [f"metadata.annotations.{MARK}"]),
-    "image": ("pytorch", "PyTorchJob", "", [{"op": "replace", "path": f"{CONTAINER}/image", "value": "other:b"}],
-        [f"{PODS}.pytorch.image"]),
-    "env": ("pytorch", "PyTorchJob", "",
-        [{"op": "test", "path": f"{CONTAINER}/env/8/name", "value": "EPOCHS"},
-            {"op": "replace", "path": f"{CONTAINER}/env/8/value", "value": "4"}], [f"{PODS}.pytorch.env.EPOCHS.value"]),
-    "resource": ("pytorch", "PyTorchJob", "",
-        [{"op": "replace", "path": f"{CONTAINER}/resources/requests/memory", "value": "1Gi"}],
-        [f"{PODS}.pytorch.resources.requests.memory"]),
-    # the last: it cannot shrink
-    "claim size": ("bert", "PersistentVolumeClaim", "", {"spec": {"resources": {"requests": {"storage": "2Gi"}}}},
-        ["spec.resources.requests.storage"]),
-}  # fmt: skip
+
+
+def replace(path: str, value: Any) -> list[dict[str, Any]]:
+    return [{"op": "replace", "path": path, "value": value}]
+
+
+# Stack, kind, part of the name, what `kubectl edit` writes there, and the path that drift reports.
+EDITS: list[tuple[str, str, str, Any, str]] = [
+    ("bert", "Job", "", replace("/spec/tasks/1/replicas", 2), "spec.tasks.watch.replicas"),
+    ("bert", "Job", "", {"metadata": {"labels": {"team": "speech"}}}, "metadata.labels.team"),
+    ("bert", "Job", "", {"metadata": {"annotations": {"example.com/owner": None}}},
+        "metadata.annotations.example.com/owner"),
+    ("bert", "Service", "worker-1", {"metadata": {"labels": {OURS: None}}}, f"metadata.labels.{OURS}"),
+    ("bert", "Service", "worker-1", OTHER_PORT, "spec.ports.rendezvous.port"),
+    ("bert", "Service", "worker-1", {"spec": {"publishNotReadyAddresses": None}}, "spec.publishNotReadyAddresses"),
+    ("bert", "Queue", "", {"spec": {"weight": 7}}, "spec.weight"),
+    ("bert", "Secret", "", {"data": {"id_ed25519": SPY}}, "data.id_ed25519"),
+    ("bert", "Secret", "", {"data": {"config": None}}, "data.config"),
+    ("bert", "ConfigMap", "deployed", {"data": {"version": "9.9.9"}}, "data.version"),
+    ("bert", "ConfigMap", "deployed", {"metadata": {"annotations": {MARK: None}}}, f"metadata.annotations.{MARK}"),
+    ("pytorch", "PyTorchJob", "", replace(f"{CONTAINER}/image", "other:b"), f"{PODS}.pytorch.image"),
+    ("pytorch", "PyTorchJob", "", [{"op": "test", "path": f"{CONTAINER}/env/8/name", "value": "EPOCHS"},
+        *replace(f"{CONTAINER}/env/8/value", "4")], f"{PODS}.pytorch.env.EPOCHS.value"),
+    ("pytorch", "PyTorchJob", "", replace(f"{CONTAINER}/resources/requests/memory", "1Gi"),
+        f"{PODS}.pytorch.resources.requests.memory"),
+]  # fmt: skip
+GROWN = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
 
 
 @pytest.fixture
@@ -231,21 +165,28 @@ def told(project: Project, experiment: str, code: int = 3) -> dict[str, tuple[st
 
 
 def test_each_kind_of_change_by_hand_is_seen(both: dict[str, Deployed], addons_project: Project) -> None:
-    project = addons_project
-    drift(project, "bert.dev", "pytorch.dev")
-    for what, (stack, kind, name, patch, paths) in EDITS.items():
-        deployed = both[stack]
-        where = f"{kind}/{deployed.body(kind, name)['metadata']['name']}"
-        deployed.edit(kind, patch, name)
-        assert told(project, stack) == {where: ("changed", paths)}, what
-        if kind == "PersistentVolumeClaim":
-            (found,) = drift(project, f"{stack}.dev", code=3).values()
-            assert "is invalid" in found["notes"][0]
-            return
-        if what == "service port":  # to an apply it is another port, of the same name
-            deployed.delete(kind, name)
-        deployed.restore(kind, name)
-        assert told(project, stack, code=0) == {}, what
+    expected: dict[str, dict[str, set[str]]] = {name: {} for name in both}
+    drift(addons_project, "bert.dev", "pytorch.dev")
+    for stack, kind, name, patch, path in EDITS:
+        both[stack].edit(kind, patch, name)
+        where = f"{kind}/{both[stack].body(kind, name)['metadata']['name']}"
+        expected[stack].setdefault(where, set()).add(path)
+    for stack, objects in expected.items():
+        found = told(addons_project, stack)
+        assert {where: (state, set(paths)) for where, (state, paths) in found.items()} == {
+            where: ("changed", paths) for where, paths in objects.items()
+        }
+    both["bert"].delete("Service", "worker-1")  # to an apply another port is a second one of the same name
+    for stack, kind, name in dict.fromkeys(edit[:3] for edit in EDITS):
+        both[stack].restore(kind, name)
+    assert [told(addons_project, stack, code=0) for stack in both] == [{}, {}]
+
+    both["bert"].edit("PersistentVolumeClaim", GROWN)  # which cannot be undone
+    (claim,) = drift(addons_project, "bert.dev", code=3).values()
+    assert [field["path"] for each in claim["objects"] for field in each["fields"]] == [
+        "spec.resources.requests.storage"
+    ]
+    assert "is invalid" in claim["notes"][0]
 
 
 def test_what_kueue_does_to_hold_a_job_back_and_to_place_it_is_no_drift(

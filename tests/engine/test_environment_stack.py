@@ -12,7 +12,7 @@ import pytest
 from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.support.repository import read
-from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.backends.gangs import API_VERSION as QUEUE_API
 
 pytestmark = pytest.mark.proof("further cases of the environment's stack")
 
@@ -143,7 +143,8 @@ def test_a_review_compares_the_settings_that_the_last_up_has_recorded(project: P
     assert project.applied(stack) == []
     assert live.only_job(project.namespace)["metadata"]["uid"] == job
     assert "TF-RES-6" in project.pulumi("preview", "-s", experiment).failed()
-    assert (project.review(stack).report["headline"], project.review(stack).code) == ("Nothing changes.", 0)
+    unchanged = project.review(stack)
+    assert (unchanged.report["headline"], unchanged.code) == ("Nothing changes.", 0)
 
     write(3, 1, limits={}, namespace={"name": f"{project.namespace}-new", "create": True})
     report = project.review(stack).report
@@ -183,10 +184,7 @@ def test_a_queue_of_somebody_else_is_refused_and_with_create_false_left_as_it_is
     project.environment(queues={theirs: {"create": False}})
     project.up(stack)
     project.copied("hello", lambda data: data.update(queue=theirs))
-    hello = project.stack("hello")
-    project.up(hello)
-    assert live.only_job(project.namespace)["spec"]["queue"] == theirs
-    project.destroy(hello)
+    project.pulumi("preview", "-s", project.stack("hello")).succeeded()
     project.destroy(stack)
     found = live.get("queues", theirs)
     assert found["spec"]["weight"] == 7

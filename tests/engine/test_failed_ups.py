@@ -22,10 +22,7 @@ from trainform.plan.record import Record, read_record
 pytestmark = pytest.mark.proof("an `up` that failed, on every operator")
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"
-TORCH: dict[str, Any] = {
-    "launcher": {"torchrun": {"script": "/app/train.py"}},
-    "roles": {"worker": {"replicas": 2}},
-}
+TORCH: dict[str, Any] = {"launcher": {"torchrun": {"script": "/app/train.py"}}, "roles": {"worker": {"replicas": 2}}}
 WITH_MASTER: dict[str, Any] = {**TORCH, "roles": {"master": {"replicas": 1}, "worker": {"replicas": 1}}}
 TENSORFLOW: dict[str, Any] = {
     "launcher": {"tensorflow": {"command": ["python", "/app/train.py"]}},
@@ -37,7 +34,7 @@ MPI: dict[str, Any] = {
 }
 AROUND: dict[str, Any] = {"storage": {"output": {"size": "1Gi", "mount": "/mnt/output"}}, "queue": {"weight": 2}}
 
-# A kind of job each: their names tell operator and launcher.
+# A kind of object each, and one with SSH keys: their names tell operator and launcher.
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "volcano": {"backend": "volcano", **TORCH, **AROUND},
     "volcano-mpi": {"backend": "volcano", **MPI},
@@ -45,9 +42,7 @@ EXPERIMENTS: dict[str, dict[str, Any]] = {
     "kubeflow-tensorflow": {"backend": "kubeflow", **TENSORFLOW},
     "kubeflow-mpi": {"backend": "kubeflow", **MPI},
     "trainer": {"backend": "trainer", **TORCH},
-    "trainer-mpi": {"backend": "trainer", **MPI},
     "kubedl": {"backend": "kubedl", **WITH_MASTER},
-    "kubedl-tensorflow": {"backend": "kubedl", **TENSORFLOW},
     "jobset": {"backend": "jobset", **TORCH},
 }
 # Otherwise the first refusal ends what is done for the other jobs, wherever it is.

@@ -29,11 +29,7 @@ OWN_POLICIES = [{"event": "PodEvicted", "action": "RestartJob"}, {"exit_code": 1
 PER_REPLICA: dict[str, Any] = {
     "network": {"host": True, "ports": "per-replica"},
     "launcher": {"tensorflow": {"command": COMMAND}},
-    "roles": {
-        "ps": {"replicas": 2},
-        "worker": {"replicas": 3},
-        "extra": {"ranked": False, "command": COMMAND},
-    },
+    "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}, "extra": {"ranked": False, "command": COMMAND}},
 }
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "evicted": {"restart": "all-when-evicted"},

@@ -82,10 +82,7 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     assert [(event["what"], event["result"]) for event in now["events"]] == [("up", "succeeded")] * 2
     assert different(project, STACK) == {}
     write(project, "c")
-    assert different(project, STACK) == {
-        "image": [f"{IMAGE}:b", f"{IMAGE}:c"],
-        "env.TAG": ["b", "c"],
-    }
+    assert different(project, STACK) == {"image": [f"{IMAGE}:b", f"{IMAGE}:c"], "env.TAG": ["b", "c"]}
 
     told = json.loads(trainform(project, "rollback", STACK, *WHY, "--output", "json").succeeded())
     assert told["checkpoints"] == [

@@ -16,10 +16,6 @@ pytestmark = pytest.mark.proof("kills at every moment")
 # What is there when the engine is killed: each object in the order in which it is made, seen on the live cluster.
 MOMENTS: dict[str, Callable[[Live, str], bool]] = {
     "the service is made": lambda live, namespace: live.find("services", "extras", namespace) is not None,
-    "the queue is made": lambda live, namespace: live.find("queues", "extras") is not None,
-    "the claim is made": lambda live, namespace: (
-        live.find("persistentvolumeclaims", "extras-output", namespace) is not None
-    ),
     "the job is made": lambda live, namespace: bool(live.find_all("jobs", namespace)),
     "the pods run": lambda live, namespace: any(
         pod["status"].get("phase") == "Running" for pod in live.find_all("pods", namespace)
@@ -71,16 +67,9 @@ def test_killed_while_the_program_loads_and_again_when_the_service_is_made(
     assert [*project.folder.rglob("*.attrs")] == []
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        "the queue is made",
-        "the claim is made",
-        pytest.param("the job is made", marks=pytest.mark.shows("an `up` that is killed loses nothing")),
-    ],
-)
-def test_killed_as_soon_as(project: Project, live: Live, stack: str, moment: str) -> None:
-    kill_at(moment, project, live, stack)
+@pytest.mark.shows("an `up` that is killed loses nothing")
+def test_killed_as_soon_as_the_job_is_made(project: Project, live: Live, stack: str) -> None:
+    kill_at("the job is made", project, live, stack)
     converges(project, live, stack)
 
 

@@ -53,8 +53,7 @@ def make_queue(live: Live, namespace: str) -> None:
     """It opens a moment later, and until then jobs are denied in other words."""
     api_version = "scheduling.volcano.sh/v1beta1"
     live.create(
-        "queues",
-        {"apiVersion": api_version, "kind": "Queue", "metadata": {"name": "team-late"}, "spec": {"weight": 1}},
+        "queues", {"apiVersion": api_version, "kind": "Queue", "metadata": {"name": "team-late"}, "spec": {"weight": 1}}
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.engine.live import Live
+from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from tests.support.repository import ROOT, names, read
 
@@ -177,16 +178,19 @@ def test_neither_stack_nor_command_line_chooses_the_limits(project: Project) -> 
 
 
 @pytest.mark.proof("every shipped stack; `make test` has a raw job")
-@pytest.mark.parametrize("name", names("experiments"))
-def test_every_shipped_stack_passes(shared_project: Project, name: str) -> None:
+def test_every_shipped_stack_passes(project: Project) -> None:
+    """All experiments in one stack, on the environment's stack that is up."""
     data = read("environments", "dev")
-    with_pack(shared_project)
-    shared_project.environment(**{key: value for key, value in data.items() if key in ("claims", "queues", "limits")})
-    shared_project.copied(name)
-    stack = shared_project.stack(name)
-    if shared_project.plan(name).ssh is not None:
-        shared_project.ssh_secret(stack).succeeded()
-    preview = shared_project.pulumi("preview", *PACK, "-s", stack)
-    assert "[mandatory]" not in preview.output, preview.output
-    assert "is not checked in full" not in preview.output, preview.output
-    assert "trainform@" in preview.output, preview.output
+    with_pack(project)
+    project.environment(**{key: value for key, value in data.items() if key in ("claims", "queues", "limits")})
+    platform, experiments = project.stack(), names("experiments")
+    assert "trainform@" in project.up(platform, *PACK)
+    for name in experiments:
+        project.copied(name)
+    preview = project.pulumi("preview", *PACK, "-s", stack_of(project, "shipped", experiments)).succeeded()
+    assert all(f"trainform:index:TrainingJob {name} " in " ".join(preview.split()) for name in experiments)
+    assert "[mandatory]" not in preview, preview
+    assert "is not checked in full" not in preview, preview
+    assert "trainform@" in preview, preview
+    shutil.copy(ROOT / "stacks" / "__main__.py", project.folder / "stacks")
+    project.destroy(platform)

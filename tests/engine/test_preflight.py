@@ -113,24 +113,6 @@ def test_what_env_names_exists(ask: Ask, project: Project, live: Live) -> None:
     assert "the Secret harbor does not exist" in warning
 
 
-@pytest.mark.proof("a job that runs unchanged, or changes in place, is not refused")
-def test_a_job_that_is_there(project: Project, live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = {
-        "image": IMAGE,
-        "launcher": {"torchrun": {"script": "/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}},
-    }
-    project.experiment("mine", {**worker, "roles": {"worker": {"replicas": 1}}})
-    stack = project.stack("mine")
-    project.up(stack)
-    monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"])
-    for replicas in (1, 2):
-        project.experiment("mine", {**worker, "roles": {"worker": {"replicas": replicas}}})
-        job = project.rendered("mine")
-        with closing(Cluster("dev-cluster")) as cluster:
-            assert live.get("jobs", job.plan.job, project.namespace)
-            assert check_job(cluster, job.plan, job.manifests, job.crds, (), StackContext()) == Outcome()
-
-
 @pytest.mark.proof("a missing right is not checked, in a preview and in a review")
 def test_a_reviewer_without_rights(ask: Ask, project: Project, live: Live) -> None:
     reviewer = person(project, live, "reviewer", ["reviewer", "reader"])

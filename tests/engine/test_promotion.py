@@ -18,11 +18,13 @@ from tests.engine.live import Live, until
 from tests.engine.project import Project, Ran
 from tests.engine.refusing import LABEL, refusing
 from tests.support.leaks import leaks
-from tests.support.releases import follow
+from tests.support.releases import follow, write_release
 from tests.support.repository import read
+from trainform import defaults
 from trainform.deployed.releases.release import Rollback
 from trainform.deployed.releases.release_files import read_release
 from trainform.plan.record import read_record
+from trainform.project import release_path
 
 pytestmark = pytest.mark.proof("promotion from one environment to another one")
 
@@ -153,19 +155,6 @@ def test_what_ran_in_dev_runs_in_prod_whatever_is_written_afterwards(project: Pr
     assert "there is nothing to promote" in " ".join(again.split())
     assert releases(project) == {first}
 
-    # what is tried next in dev comes to prod when it is promoted
-    project.up(DEV)
-    has_run(live, project.namespace, IMAGE.replace("2.8", "2.9"), DIGEST.replace("4f", "5a"))
-    project.unchanged(PROD)
-    found = json.loads(promote(project, "--yes", "--output", "json").succeeded())
-    second = follows(project)
-    assert (found["result"], found["release"]) == ("written", second)
-    assert read_release("bert", second, project.folder).promoted.replaces == first
-    steps = project.steps(PROD)
-    assert {step.kind for step in steps} >= {"Job"}
-    reviewed = project.review(PROD).report
-    assert any("image" in effect["sentence"] for effect in reviewed["effects"])
-
 
 def test_what_has_failed_is_not_promoted(project: Project, prod: str, live: Live) -> None:
     write(project, image=f"{IMAGE}@{DIGEST}")
@@ -179,22 +168,6 @@ def test_what_has_failed_is_not_promoted(project: Project, prod: str, live: Live
     assert (releases(project), follows(project)) == (set(), "")
     project.destroy(DEV)
     assert "the stack bert.dev was destroyed" in promote(project, "--yes").output
-
-
-def test_what_was_killed_is_not_promoted(project: Project, prod: str, live: Live) -> None:
-    write(project, image=f"{IMAGE}@{DIGEST}")
-    project.up(DEV)
-    write(project, image=f"{IMAGE}@{DIGEST}", env={"NEW": "1"})
-    job = project.plan("bert").job
-    process = start_up(project, DEV)
-    until(lambda: live.find("jobs", job, project.namespace), "the job of the new revision")
-    kill_all(process)
-    refused = promote(project, "--yes")
-    assert refused.code == 1
-    assert "a `pulumi up` of the stack bert.dev runs, or was killed" in refused.output
-    project.pulumi("cancel", "--yes", DEV).succeeded()
-    project.up(DEV)
-    promote(project, "--yes").succeeded()
 
 
 def test_a_record_that_somebody_has_edited_in_the_cluster_is_not_promoted(
@@ -220,7 +193,7 @@ def test_a_record_that_somebody_has_edited_in_the_cluster_is_not_promoted(
     assert deployed(live, project.namespace) == experiment
 
 
-def test_what_was_killed_is_not_promoted_after_a_refresh_either(project: Project, prod: str, live: Live) -> None:
+def test_what_was_killed_is_not_promoted_also_after_a_refresh(project: Project, prod: str, live: Live) -> None:
     """The refresh takes all that was made into the state, with a time of its own, and is the last update that the
     history has."""
     write(project, image=f"{IMAGE}@{DIGEST}")
@@ -230,6 +203,7 @@ def test_what_was_killed_is_not_promoted_after_a_refresh_either(project: Project
     process = start_up(project, DEV)
     until(lambda: live.find("jobs", job, project.namespace), "the job of the new revision")
     kill_all(process)
+    assert "a `pulumi up` of the stack bert.dev runs, or was killed" in promote(project, "--yes").output
     project.pulumi("cancel", "--yes", DEV).succeeded()
     project.pulumi("refresh", "--run-program=false", "--yes", "--skip-preview", "-s", DEV).succeeded()
     assert state_of(project, DEV) == "an up runs or was killed"
@@ -267,6 +241,50 @@ def gated(project: Project, **asked: Any) -> None:
     """Gates of the environment prod."""
     path = project.folder / "stacks" / "environments" / "prod.yaml"
     path.write_text(yaml.safe_dump(yaml.safe_load(path.read_text()) | {"promotion": asked}, sort_keys=False))
+
+
+def test_no_edit_of_files_takes_prod_past_its_gates(project: Project, prod: str, live: Live) -> None:
+    """What runs there stays as it is. The lesson on two clusters has the way of a release that passes."""
+    write(project, image=f"{IMAGE}@{DIGEST}")
+    gated(project, **{"from": ["dev"]})
+    project.up(DEV)
+    promote(project, "--yes").succeeded()
+    project.up(PROD)
+    before = live.only_job(prod)["metadata"]["uid"]
+    file, program = config(project, PROD), project.folder / "stacks" / "__main__.py"
+    written, ours = file.read_text(), program.read_text()
+
+    def refused(said: str, stack: str = PROD) -> None:
+        assert said in project.pulumi("up", "--yes", "--skip-preview", "-s", stack).failed()
+
+    made = read_release("bert", follows(project), project.folder)
+    file.write_text(re.sub(".*trainform:release.*\n", "", written))
+    missing = f"why: {PROD} follows no release, and prod takes releases only (gates: from)"
+    assert missing in project.pulumi("preview", "-s", PROD).failed()
+    refused(missing)
+    program.write_text('from trainform import TrainingJob\n\nTrainingJob("bert", "bert", "prod")\n')
+    refused("The program makes the job bert without a release; prod takes releases only")
+    program.write_text(ours)
+
+    elsewhere = made.promoted.model_copy(update={"target": "bert.staging"})
+    other = write_release(made.model_copy(update={"promoted": elsewhere}), project.folder)
+    file.write_text(written.replace(made.name, other))
+    refused(f"why: {PROD} follows release {other}, which was promoted to bert.staging")
+    path = project.folder / release_path("bert", other)
+    path.write_text(path.read_text().replace("bert.staging", PROD))
+    refused("has been changed")
+    file.write_text(written)
+
+    # a copy of the environment without gates
+    labels = {"metadata": {"labels": {defaults.ENVIRONMENT_LABEL: "prod"}}}  # as the environment's own stack sets it
+    live.request("PATCH", live.path("namespaces", None, prod), labels, "application/merge-patch+json")
+    copied = project.folder / "stacks" / "environments" / "copy.yaml"
+    data = yaml.safe_load((copied.parent / "prod.yaml").read_text()) | {"name": "copy", "promotion": {}}
+    copied.write_text(yaml.safe_dump(data))
+    project.program_stack("bert.copy", {"trainform:environment": "copy", "trainform:experiment": "bert"})
+    refused(f"the namespace {prod} belongs to the environment prod, and not to copy", "bert.copy")
+    project.unchanged(PROD)
+    assert live.only_job(prod)["metadata"]["uid"] == before
 
 
 def as_person(project: Project, name: str) -> None:
@@ -330,10 +348,7 @@ def test_the_job_of_a_source_that_has_succeeded_is_its_evidence(project: Project
         succeeds(live, pod)
     until(lambda: live.only_job(project.namespace)["status"]["state"]["phase"] == "Completed" or None, "its end")
     refused = json.loads(promote(project, "--yes", "--output", "json").output)
-    assert {each["gate"]: each["result"] for each in refused["gates"]} == {
-        "succeeded": "passed",
-        "soak": "refused",
-    }
+    assert {each["gate"]: each["result"] for each in refused["gates"]} == {"succeeded": "passed", "soak": "refused"}
     gated(project, succeeded=True)
 
     # of several experiments all are promoted or none

@@ -25,7 +25,7 @@ from trainform.cluster.operators import operators
 pytestmark = pytest.mark.shows("what the preflight refuses")
 
 WITHIN = 60.0
-SOON = 10  # in place of QUEUE_OPEN_SECONDS
+SOON = 6  # in place of QUEUE_OPEN_SECONDS
 IMPATIENT = f"""\
 from trainform import defaults
 
@@ -141,7 +141,7 @@ def test_a_cluster_without_an_operator(project: Project) -> None:
         assert f"has no nothings.{operator.domain}\n  fix: install {operator.project} there" in output
 
 
-@pytest.mark.proof("waits 40 s for a queue that never opens")
+@pytest.mark.proof("waits for a queue that never opens")
 def test_a_queue_that_never_opens_and_a_second_up_that_meets_the_lock(
     project: Project, live: Live, volcano_controller: psutil.Process
 ) -> None:

@@ -102,12 +102,7 @@ CASES: dict[str, Case] = {
         4,
     ),
     "mpi-4-apart": Case(
-        {
-            "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
-            "roles": APART,
-            **OPEN_MPI_4,
-            **USER,
-        },
+        {"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART, **OPEN_MPI_4, **USER},
         formed(4, 2),
         4,
     ),
@@ -127,10 +122,7 @@ CASES: dict[str, Case] = {
 TELLS = 'echo "saw $RANK $MASTER_PORT $VC_WORKER_NUM $OMP_NUM_THREADS"'
 OVERRIDDEN: dict[str, Any] = {
     "launcher": {"torchrun": {"script": "sh", "args": ["-c", TELLS], "launcher_args": ["--no-python"]}},
-    "roles": {
-        "master": {"replicas": 1},
-        "worker": {"replicas": 1, "env": {"OMP_NUM_THREADS": "3"}},
-    },
+    "roles": {"master": {"replicas": 1}, "worker": {"replicas": 1, "env": {"OMP_NUM_THREADS": "3"}}},
     "env": {"MASTER_PORT": "23456", "VC_WORKER_NUM": "7", "OMP_NUM_THREADS": "2"},
 }
 

@@ -39,10 +39,7 @@ ON: dict[str, tuple[str, Case]] = {
     "mpijob": (
         "kubeflow",
         Case(
-            {
-                "launcher": {"mpi": {"command": ["/app/train"]}},
-                "roles": {"first": NODE, "worker": NODE},
-            },
+            {"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": {"first": NODE, "worker": NODE}},
             formed(2, 2),
             2,
         ),

@@ -13,6 +13,7 @@ import pytest
 
 from tests.engine.kubelet import fails
 from tests.engine.live import Live, until
+from tests.engine.lives import SETTLED
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
@@ -60,7 +61,7 @@ def test_a_job_fails_at_the_restart_after_those_that_are_allowed(addons_project:
     for pods in workers.values():  # the limit counts over the pods of a role
         restarted(live, pods[0], 1)
         restarted(live, pods[-1], ALLOWED - 1)
-    stays(lambda: [name for name, job in jobs.items() if outcome(live, job) != Outcome()], 10)
+    stays(lambda: [name for name, job in jobs.items() if outcome(live, job) != Outcome()], SETTLED)
     for pods in workers.values():
         restarted(live, pods[0], 2)
     endless = {name for name, job in jobs.items() if any("KubeDL never ends" in note for note in job.plan.notes)}
@@ -98,4 +99,4 @@ def test_an_unranked_role_gives_up_at_its_own_limit(addons_project: Project, add
         if way != "usual":
             until(lambda job=jobs[name]: outcome(addons_live, job).word == "failed", f"{name} to fail", seconds=60)  # type: ignore[misc]
     usual = [name for name, (way, _) in names.items() if way == "usual"]
-    stays(lambda: [name for name in usual if outcome(addons_live, jobs[name]) != Outcome()], 10)
+    stays(lambda: [name for name in usual if outcome(addons_live, jobs[name]) != Outcome()], SETTLED)

@@ -49,36 +49,6 @@ def review_in(project: Project, *words: str, code: int = 0) -> Review:
     return Review.model_validate_json(reviewed(project, *words, code=code).forms["json"])
 
 
-def test_a_running_job_gets_another_image(project: Project, live: Live) -> None:
-    project.environment()
-    write(project, "a")
-    stack = project.stack("bert")
-    new = report_of(project, stack)
-    assert {effect.kind for effect in new.effects} >= {"create"}
-    project.up(stack)
-    job = live.only_job(project.namespace)["metadata"]["name"]
-
-    same = report_of(project, stack, "--fail-on", "low")
-    assert same.headline.startswith("Nothing changes")
-    assert [part for part in same.not_checked if part.what == "cluster"] == []
-
-    write(project, "b")
-    changed = report_of(project, stack, "--fail-on", "restart", code=3)
-    assert job in changed.headline
-    assert "`image`" in changed.headline
-    restarts = [finding for finding in changed.findings if finding.category == "restart"]
-    assert [finding.object for finding in restarts] == [job]
-    [cause] = [cause for effect in changed.effects for cause in effect.causes]
-    assert (cause.place.path, cause.place.file) == ("image", "stacks/experiments/bert.yaml")
-    assert cause.place.line > 0
-    assert changed.read_at
-    assert "TR-DATA-1" not in {finding.code for finding in changed.findings}
-    shown = review(project, stack)
-    assert "  HIGH    TR-RESTART-1 image (stacks/experiments/bert.yaml:" in shown
-    assert "Change  image: pytorch-training:a → pytorch-training:b" in shown
-    assert shown[shown.index("Review of ") :].count("\n") <= 12, shown
-
-
 def test_a_stack_that_the_backend_does_not_have_and_a_program_that_fails(project: Project) -> None:
     project.environment()
     write(project, "a")

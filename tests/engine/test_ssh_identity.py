@@ -7,12 +7,15 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.engine.live import Live
 from tests.engine.project import SSH_SECRET, Project
+from trainform.local.sandbox.control import Sandbox
+from trainform.local.sandbox.folder import Layout
 from trainform.manifests.ssh_files import (
     AUTHORIZED_KEYS,
     HOST_KEY,
@@ -51,7 +54,7 @@ def traces(files: dict[str, str]) -> set[str]:
     return {trace for trace in found if not trace.startswith("b3BlbnNzaC1rZXktdjE")}
 
 
-def everything_shown(project: Project, stack: str) -> Iterator[tuple[str, str]]:
+def everything_shown(project: Project, stack: str, logs: Path) -> Iterator[tuple[str, str]]:
     """Whatever a person, a log or a disk gets to see of an update, by its name."""
     for words in (
         ("preview", "--json"), ("preview", "--diff", "--show-sames"), ("up", "--yes", "--skip-preview", "--diff"),
@@ -65,6 +68,8 @@ def everything_shown(project: Project, stack: str) -> Iterator[tuple[str, str]]:
     for path in project.folder.rglob("*"):
         if path.is_file() and path.suffix not in (".py", ".pyc"):
             yield str(path.relative_to(project.folder)), path.read_text()
+    for path in logs.iterdir():
+        yield path.name, path.read_text(errors="replace")
 
 
 def changed_kinds(preview: str) -> list[tuple[str, str]]:
@@ -119,7 +124,7 @@ def test_a_missing_secret_is_told_with_the_command_that_sets_it_and_a_secret_of_
 
 @pytest.mark.shows("SSH keys stay in their Secret")
 def test_keys_are_in_the_secret_and_nowhere_else_and_a_rotation_changes_the_secret_alone(
-    project: Project, live: Live, stack: str
+    project: Project, live: Live, stack: str, sandbox: Sandbox
 ) -> None:
     project.ssh_secret(stack).succeeded()
     first_output = project.up(stack, "--diff")
@@ -142,12 +147,15 @@ def test_keys_are_in_the_secret_and_nowhere_else_and_a_rotation_changes_the_secr
     secret = live.get("secrets", SECRET, project.namespace)["metadata"]["uid"]
     project.copied("allreduce", lambda data: data.update(ssh={"rotation": 2}))
     second = keys(project.plan("allreduce"), 2)
-    shown = dict(everything_shown(project, stack))  # it runs `up` too, so the Secret is the next one now
+    shown = dict(
+        everything_shown(project, stack, Layout(sandbox.folder).logs)
+    )  # it runs `up` too, so the Secret is the next one now
     # the component shows the rotation, as the user has written it, and the record of what is deployed has it
     assert sorted(changed_kinds(shown["preview --json"])) == [
         ("update", "ConfigMap"), ("update", "Secret"), ("update", "SshIdentity")
     ]  # fmt: skip
     assert any(name.startswith("state/") for name in shown)
+    assert "kube-apiserver.log" in shown
     assert {
         (name, trace) for name, text in shown.items() for trace in traces(first) | traces(second) if trace in text
     } == set()

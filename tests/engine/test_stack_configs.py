@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.engine.project import run
-from tests.support.stack_configs import CASES
+from tests.support.stack_configs import CASES, RUNS, Case
 from trainform.local.toolchain.ensure import environment
 from trainform.local.toolchain.tools import Toolchain
 
@@ -25,7 +26,7 @@ import pulumi
 
 config = pulumi.Config("trainform")
 with open(os.environ["FOUND"], "w") as file:
-    json.dump({key: config.get(key) for key in ("experiment", "environment", "run")}, file)
+    json.dump({key: config.get(key) for key in os.environ["KEYS"].split()}, file)
 """
 
 
@@ -43,19 +44,29 @@ def test_pulumi_gives_the_program_what_the_table_says(tmp_path: Path, toolchain:
         "FOUND": str(found),
     }
     environ.pop("PULUMI_CONFIG_PASSPHRASE_FILE", None)
-    salts: dict[str, str] = {}
-    for case in CASES:
-        (tmp_path / "Pulumi.yaml").write_text(f"name: {case.name}\n{HEAD}main: stacks\nstackConfigDir: stacks\n")
-        if case.name not in salts:
-            stack.unlink(missing_ok=True)
-            run(["pulumi", "stack", "init", "s", "--non-interactive"], tmp_path, environ).succeeded()
-            salts[case.name] = stack.read_text()
+
+    def given(case: Case, config: str, keys: Sequence[str]) -> dict[str, str | None] | None:
+        """Return what the program reads, or None where Pulumi fails."""
         (tmp_path / "Pulumi.yaml").write_text(case.project_file(HEAD))
-        stack.write_text(salts[case.name] + case.stack_config())
+        stack.write_text(salts[case.name] + config)
         found.unlink(missing_ok=True)
-        ran = run(["pulumi", "preview", "-s", "s", "--non-interactive"], tmp_path, environ)
-        if case.pulumi is None:
-            assert ran.code != 0, case
-        else:
-            ran.succeeded()
-            assert json.loads(found.read_text()) == case.expected, case
+        words = ["pulumi", "preview", "-s", "s", "--non-interactive"]
+        failed = run(words, tmp_path, environ | {"KEYS": " ".join(keys)}).code != 0
+        return None if failed else dict(json.loads(found.read_text()))
+
+    salts: dict[str, str] = {}
+    for name in {case.name for case in CASES}:
+        (tmp_path / "Pulumi.yaml").write_text(f"name: {name}\n{HEAD}main: stacks\nstackConfigDir: stacks\n")
+        stack.unlink(missing_ok=True)
+        run(["pulumi", "stack", "init", "s", "--non-interactive"], tmp_path, environ).succeeded()
+        salts[name] = stack.read_text()
+    # values of `run`: all that Pulumi accepts, each under a key of its own, in one preview
+    values = {f"run{number}": case for number, case in enumerate(RUNS) if case.pulumi is not None}
+    lines = [case.stack[0].replace(":run:", f":{key}:") for key, case in values.items()]
+    assert given(RUNS[0], "config:\n" + "".join(f"  {line}\n" for line in lines), [*values]) == {
+        key: case.expected["run"] for key, case in values.items()
+    }
+    for case in CASES:
+        if case not in values.values():
+            expected = None if case.pulumi is None else case.expected
+            assert given(case, case.stack_config(), ("experiment", "environment", "run")) == expected, case

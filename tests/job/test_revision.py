@@ -6,12 +6,17 @@ import copy
 import re
 from typing import Any
 
+import pytest
 from msgspec import structs
 
-from tests.support.samples import WITH_EXTRAS, plan
+from tests.support.samples import WITH_EXTRAS, environment, experiment, plan
+from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
-from trainform.job.revision import immutable_part, revision
+from trainform.job.objects import draft_plan, job_manifests
+from trainform.job.render import render_job
+from trainform.job.revision import choose_placeholder, immutable_part, revision
+from trainform.manifests.documents import to_yaml
+from trainform.spec.experiment import Experiment
 
 JOB: dict[str, Any] = {
     "spec": {
@@ -71,3 +76,41 @@ def test_ranks_count_where_the_backend_could_change_their_number() -> None:
         made, roles=tuple(structs.replace(role, replicas=role.replicas + role.ranked) for role in made.roles)
     )
     assert revision(manifests, made, paths) != revision(manifests, grown, paths)
+
+
+FIRST = choose_placeholder()
+# Values that a plain replacement of the placeholder or of the draft's revision would change.
+STEPS = ["python", "train.py", "--steps", "3000000", f"--tag=000000-{FIRST}", "--size=0.000000", f"--run=x-{FIRST}-0"]
+
+
+@pytest.mark.parametrize("backend", defaults.BACKENDS)
+def test_the_revision_is_put_into_names_alone(backend: str) -> None:
+    """The objects are those that the plan renders under this revision from the beginning."""
+    worker = {"replicas": 2, "accelerators": {"a800": 8}, "memory": "20G", "labels": {FIRST: FIRST}}
+    roles = {"master": {**worker, "replicas": 1}, "worker": worker}
+    made = experiment(
+        backend=backend, launcher={"command": STEPS}, roles=roles, env={"A": "000000", FIRST: "x", "B": FIRST}
+    )
+    job = render_job(made, environment())
+    assert job.problems == ()
+    draft = draft_plan(made, environment())
+    assert job.plan.revision == revision(job_manifests(draft), draft, BACKENDS[backend].IN_PLACE)
+    fresh = draft_plan(made, environment(), revision=job.plan.revision)
+    later = {name: getattr(job.plan, name) for name in ("record", "ends_with", "notes", "changes")}
+    assert structs.replace(fresh, **later) == job.plan
+    assert list(job.manifests) == job_manifests(job.plan) == job_manifests(structs.replace(fresh, **later))
+    assert all(word in to_yaml(job.manifests) for word in STEPS)
+
+
+def test_a_placeholder_occurs_nowhere_in_the_models() -> None:
+    others = [choose_placeholder(), choose_placeholder({FIRST: 1}), choose_placeholder([f"a{FIRST}b"], ("zzzzzy",))]
+    assert others[0] == FIRST and len({FIRST, others[1], others[2]}) == 3
+    assert all(re.fullmatch("[a-z]{6}", word) for word in others)
+
+
+def test_an_experiment_may_be_of_a_class_of_the_users_program() -> None:
+    class OurExperiment(Experiment):
+        pass
+
+    made = OurExperiment.model_validate(experiment().user_set())
+    assert render_job(made, environment()).plan == render_job(experiment(), environment()).plan

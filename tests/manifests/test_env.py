@@ -9,7 +9,7 @@ import pytest
 from tests.support.samples import container, env, job, plan, pod
 from trainform.manifests.env import PodConventions, container_env, env_prefix, override_env
 from trainform.plan.model import Group
-from trainform.plan.references import expanded
+from trainform.plan.variables import expanded
 
 LABEL = {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels['volcano.sh/task-index']"}}
 ROLES: dict[str, Any] = {"worker": {"replicas": 2}, "watcher": {"ranked": False, "command": ["python", "watch.py"]}}

@@ -7,21 +7,6 @@ from typing import Any
 from tests.support.samples import WITH_EXTRAS, container, plan, pod
 
 
-def test_requests_are_limits() -> None:
-    made = plan(
-        roles={
-            "worker": {
-                "cpu": 0.5,
-                "memory": "1024Mi",
-                "accelerators": {"a800": 8},
-                "resources": {"ephemeral-storage": "100Gi"},
-            }
-        }
-    )
-    expected = {"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "100Gi", "baidu.com/a800_80g_cgpu": "8"}
-    assert container(made, "worker")["resources"] == {"requests": expected, "limits": expected}
-
-
 def test_only_ranked_roles_get_rdma_devices() -> None:
     made = plan(network={"host": True, "rdma": True}, roles=WITH_EXTRAS)
     worker, watcher = container(made, "worker"), container(made, "evaluation-watcher")

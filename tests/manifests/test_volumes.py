@@ -29,15 +29,6 @@ def mounts(made: Plan, role: str) -> dict[str, Any]:
     return {mount["name"]: mount for mount in container(made, role).get("volumeMounts", [])}
 
 
-def test_launched_roles_mount_the_launch_files() -> None:
-    made = plan(roles=ROLES)
-    assert volumes(made, "worker") == {
-        "launch": {"name": "launch", "configMap": {"name": f"{made.job}-launch", "defaultMode": 0o555}}
-    }
-    assert mounts(made, "worker") == {"launch": {"name": "launch", "mountPath": "/etc/trainform", "readOnly": True}}
-    assert volumes(made, "watcher") == mounts(made, "watcher") == {}
-
-
 @pytest.mark.parametrize(
     ("run_as", "folder"),
     [

@@ -65,25 +65,3 @@ def test_mounts_that_meet() -> None:
         "b": {"claim": "same", "mount": "/a", "roles": ["master"]},
     }
     assert reasons(roles={"worker": {}, "master": {}}, storage=apart) == {}, "each role mounts it once"
-
-
-@pytest.mark.parametrize(
-    ("path", "right"),
-    [
-        ("/dev", False),
-        ("/proc", False),
-        ("/sys", False),
-        ("/etc", False),
-        ("/etc/", False),
-        ("/proc/sys", False),
-        ("/sys/fs/cgroup", False),
-        ("/dev/hugepages", True),
-        ("/etc/ssl", True),
-        ("/system", True),
-        ("/process", True),
-        ("/mnt/etc", True),
-    ],
-)
-def test_mounts_over_the_system(path: str, right: bool) -> None:
-    found = reasons(storage={"data": {"claim": "data", "mount": path}})
-    assert found.keys() == (set() if right else {"storage.data.mount"})

@@ -109,10 +109,7 @@ def test_a_repository_has_several_spellings(name: str, said: str) -> None:
 
 def test_what_the_nodes_say() -> None:
     def pod(**status: Any) -> dict[str, Any]:
-        spec = {
-            "containers": [{"name": "main", "image": IMAGE}],
-            "initContainers": [{"name": "load", "image": OTHER}],
-        }
+        spec = {"containers": [{"name": "main", "image": IMAGE}], "initContainers": [{"name": "load", "image": OTHER}]}
         return {"spec": spec, "status": status}
 
     one = pod(

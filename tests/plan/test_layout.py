@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.samples import experiment, layout_of, plan, reasons
-from trainform.plan.layout import Layout
-from trainform.plan.model import Host, ReplicaService
-from trainform.plan.ports import RENDEZVOUS, SSH, TENSORFLOW
+from trainform.plan.layout import RENDEZVOUS, SSH, TENSORFLOW, Layout
+from trainform.plan.model import ReplicaService
 
 MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["python"]}}}
 TENSORFLOW_JOB: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["python"]}}}
@@ -18,16 +17,13 @@ WATCHER = {"ranked": False, "command": ["python", "watch.py"]}
 ROLES: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}, "watcher": WATCHER}
 HOST, SERVICE = {"host": True}, {"addresses": "service"}
 PER_REPLICA = {**HOST, "ports": "per-replica"}
+ELASTIC: dict[str, Any] = {
+    "launcher": {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 8}}}
+}
 
 
 def layout(**parts: Any) -> Layout:
     return layout_of(experiment(**{"roles": ROLES, **parts}))
-
-
-def test_addresses_of_pods() -> None:
-    found = layout()
-    assert (found.job, found.pod("worker", 2)) == ("sdxl-lora-1f3a9c", "sdxl-lora-1f3a9c-worker-2")
-    assert found.address("worker", 2) == found.pod_address("worker", 2) == "sdxl-lora-1f3a9c-worker-2.sdxl-lora"
 
 
 def test_addresses_of_services() -> None:
@@ -74,19 +70,6 @@ def test_a_service_in_front_of_a_chosen_port() -> None:
     assert found.peer_port("master", 0, RENDEZVOUS) == found.rendezvous_port == 29500
     assert found.listens_on("master", 0, RENDEZVOUS) not in (None, 29500)
     assert found.listens_on("worker", 0, RENDEZVOUS) is None
-
-
-def test_hosts_in_order_of_rank() -> None:
-    roles = {**ROLES, "master": {"accelerators": {"a800": 4}}}
-    found = layout(
-        **MPI, roles={"watcher": WATCHER, **{name: role for name, role in roles.items() if name != "watcher"}}
-    )
-    assert list(found.hosts()) == [
-        Host("sdxl-lora-1f3a9c-master-0.sdxl-lora", 4),
-        *(Host(f"sdxl-lora-1f3a9c-worker-{index}.sdxl-lora", 1) for index in range(3)),
-    ]
-    evaluator = layout(**TENSORFLOW_JOB, roles={"worker": {}, "evaluator": {}})
-    assert [host.address for host in evaluator.hosts()] == ["sdxl-lora-1f3a9c-worker-0.sdxl-lora"]
 
 
 NAMES: dict[str, Any] = {"worker": {}, "worker-x": {"replicas": 2}, "x": {"replicas": 12}, "worker-x-y": {}}
@@ -150,14 +133,7 @@ def test_services_have_constant_ports_in_front_of_each_replicas_own() -> None:
 @pytest.mark.parametrize(
     ("parts", "found"),
     [
-        (
-            {"network": {"ports": "per-replica"}},
-            {
-                "network.ports": (
-                    "the value is for the host network: pods on the pod network have all ports for themselves"
-                )
-            },
-        ),
+        ({**ELASTIC, "network": HOST, "ssh": {}}, {}),
         ({"network": {**PER_REPLICA, **SERVICE}}, {}),
         ({**MPI, "network": PER_REPLICA}, {}),
         ({**MPI, "network": SERVICE}, {}),
@@ -168,15 +144,8 @@ def test_services_have_constant_ports_in_front_of_each_replicas_own() -> None:
     ],
 )
 def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
+    """tests/spec/bad/addresses-and-ports has the others."""
     assert reasons(**{"roles": ROLES, **parts}) == found
-
-
-def test_an_elastic_job_has_no_fixed_replicas() -> None:
-    launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 8}}}
-    told = "the value needs a fixed number of replicas, and the job is elastic"
-    found = reasons(launcher=launcher, roles=ROLES, network={**PER_REPLICA, **SERVICE})
-    assert found == {"network.ports": told, "network.addresses": told}
-    assert reasons(launcher=launcher, roles=ROLES, network=HOST, ssh={}) == {}
 
 
 def test_a_service_never_has_a_longer_name_than_its_pod() -> None:

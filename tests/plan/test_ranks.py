@@ -7,16 +7,7 @@ import pytest
 from tests.support.samples import WITH_EXTRAS, env, plan
 from trainform.plan.export import as_data
 
-ACCELERATE = {"accelerate": {"script": "/app/sdxl_train.py"}}
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
-
-
-def test_extras_are_not_in_the_world() -> None:
-    made = plan(roles=WITH_EXTRAS)
-    assert (made.world.nodes, made.world.processes) == (4, 32)
-    assert env(made, "master")["WORLD_SIZE"] == env(made, "worker")["WORLD_SIZE"] == "4"
-    assert env(made, "evaluation-watcher").keys() == {"VC_TASK_INDEX"}, "Volcano's own, as its plugin would give it"
-    assert [pod.rank for pod in made.pods()] == [0, 1, 2, 3, None, None, None, None]
 
 
 def test_ranks_follow_the_order_of_roles() -> None:
@@ -31,16 +22,6 @@ def test_ranks_follow_the_order_of_roles() -> None:
     assert env(made, "chief-worker")["TRAINFORM_RANK_OFFSET"] == "3"
 
 
-def test_accelerate_gets_processes_and_machines() -> None:
-    roles = {
-        "master": {"replicas": 1, "accelerators": {"a800": 8}},
-        "worker": {"replicas": 3, "accelerators": {"a800": 8}},
-    }
-    variables = env(plan(launcher=ACCELERATE, roles=roles), "worker")
-    assert (variables["NUM_PROCESSES"], variables["WORLD_SIZE"]) == ("32", "4")
-    assert variables["RDZV_BACKEND"] == "static"
-
-
 @pytest.mark.parametrize(
     ("accelerators", "said", "expected"),
     [({}, None, "1"), ({"a800": 0}, None, "1"), ({"l40s": 4}, None, "4"), ({"a800": 8}, 2, "2")],
@@ -50,14 +31,6 @@ def test_processes_per_node(accelerators: dict[str, int], said: int | None, expe
     made = plan(launcher=launcher, roles={"worker": {"replicas": 2, "accelerators": accelerators}})
     assert env(made, "worker")["NPROC_PER_NODE"] == expected
     assert made.world.processes == 2 * int(expected)
-
-
-def test_an_elastic_world_is_not_written_down() -> None:
-    made = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}})
-    variables = env(made, "worker")
-    assert not {"RANK", "WORLD_SIZE", "NUM_PROCESSES", "TRAINFORM_RANK_OFFSET"} & variables.keys()
-    assert (variables["NNODES"], variables["RDZV_ID"]) == ("2:8", f"{made.job}-worker-0")
-    assert variables["MASTER_ADDR"] == f"{made.job}-worker-0.sdxl-lora"
 
 
 def test_torchrun_assigns_the_ranks_of_an_elastic_world() -> None:

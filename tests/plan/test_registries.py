@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from tests.support.samples import JOB, environment, experiment, job
 from trainform.backends.table import BACKENDS
 from trainform.job.render import RenderedJob, render_job
+from trainform.plan.images import pulled
 from trainform.plan.inputs import job_inputs, job_record
-from trainform.plan.registries import pulled
 
 MIRROR = "mirror.prod.example.com"
 REGISTRIES = {

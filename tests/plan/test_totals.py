@@ -10,8 +10,7 @@ import pytest
 from tests.support.samples import CLUSTER, WITH_EXTRAS, environment, experiment, plan
 from trainform.job.objects import draft_plan
 from trainform.plan.export import as_data
-from trainform.plan.model import Plan
-from trainform.plan.sums import Totals
+from trainform.plan.model import Plan, Totals
 
 PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
 

@@ -1,4 +1,4 @@
-"""The variables that each launcher gets, by role: what they are in every kind of world, and that extras have none of
+"""The variables that each launcher gets, by role, where no teaching experiment shows them, and that extras have none of
 them."""
 
 from __future__ import annotations
@@ -31,39 +31,10 @@ PROCESSES = {"NUM_PROCESSES": "32", "NPROC_PER_NODE": "8"}
 STATIC = {**MASTER, "WORLD_SIZE": "4", **PROCESSES, **WAIT}
 
 
-def test_torchrun() -> None:
-    assert of({"torchrun": SCRIPT}, "master") == {**STATIC, "TRAINFORM_RANK_OFFSET": "0", "MAX_RESTARTS": "0"}
-    assert of({"torchrun": SCRIPT}, "worker") == {**STATIC, "TRAINFORM_RANK_OFFSET": "1", "MAX_RESTARTS": "0"}
-    assert of({"torchrun": {**SCRIPT, "max_restarts": 3}}, "worker")["MAX_RESTARTS"] == "3"
-
-
-def test_torchrun_elastic() -> None:
-    """Nothing that follows the number of replicas, which may change while the job runs."""
-    bounds = {"min_nodes": 2, "max_nodes": 8}
-    assert of({"torchrun": {**SCRIPT, "elastic": bounds}}, "worker") == {
-        **MASTER, **WAIT, "NPROC_PER_NODE": "8", "NNODES": "2:8", "RDZV_ID": "JOB-master-0", "MAX_RESTARTS": "0",
-    }  # fmt: skip
-
-
 def test_accelerate_and_commands() -> None:
     for launcher, more in (({"accelerate": SCRIPT}, {"RDZV_BACKEND": "static"}), ({"command": ["python"]}, {})):
         assert of(launcher, "worker") == {**STATIC, "TRAINFORM_RANK_OFFSET": "1", **more}
     assert of({"accelerate": {**SCRIPT, "rdzv_backend": "c10d"}}, "worker")["RDZV_BACKEND"] == "c10d"
-
-
-def test_deepspeed() -> None:
-    """DeepSpeed numbers the processes itself, by its hostfile."""
-    for role in ("master", "worker"):
-        assert of({"deepspeed": SCRIPT}, role) == {**MASTER, **PROCESSES, **WAIT}
-
-
-def test_mpi() -> None:
-    mpi = {"mpi": {"command": ["python"]}}
-    assert of(mpi, "worker") == {**MASTER, **PROCESSES, **WAIT}
-    launching = of(mpi, "master")
-    assert {name for name in launching if name.startswith(("OMPI_", "PRTE_"))} == launching.keys() - of(
-        mpi, "worker"
-    ).keys()
 
 
 def test_tensorflow() -> None:

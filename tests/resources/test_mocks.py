@@ -8,6 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tests.support.documents import DOCS, blocks_of
+from tests.support.repository import copy_stacks
+
 PROGRAM = """\
 import json
 import sys
@@ -90,3 +95,16 @@ def test_all_components_work_under_mocks(tmp_path: Path) -> None:
         "dev", "bert", "bert-queue", "bert-storage", "bert-rendezvous", "bert-ssh", "bert-launcher", "bert-node",
         "team-nlp", "corpora", "peers", "keys", "node",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("accelerators", "passed"), [(8, True), (4, False)])
+def test_the_unit_test_of_the_documents(accelerators: int, passed: bool, tmp_path: Path) -> None:
+    """It passes for the program that the page shows, and fails for another one."""
+    _, sweep, _, test, _ = blocks_of("python", DOCS / "how-to" / "write-a-program.md")
+    (tmp_path / "Pulumi.yaml").touch()
+    copy_stacks(tmp_path / "stacks")
+    (tmp_path / "stacks" / "sweep.py").write_text(sweep.text.replace('{"a800": 8}', f'{{"a800": {accelerators}}}'))
+    (tmp_path / "stacks" / "test_sweep.py").write_text(test.text)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "stacks"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert ("1 passed" in ran.stdout) == passed == (ran.returncode == 0), ran.stdout

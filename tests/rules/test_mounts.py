@@ -14,15 +14,15 @@ GIT = {"repository": "https://git.example.com/ai/code.git", "commit": "4f5c2e9b8
 
 @pytest.mark.parametrize(
     "path",
-    ["/etc", "/usr", "/usr/", "/bin", "/sbin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/sbin", "/dev", "/sys/fs",
-     "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/arm-linux-gnueabihf"],
+    ["/etc", "/etc/", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/sbin", "/dev", "/sys",
+     "/sys/fs", "/proc", "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/arm-linux-gnueabihf"],
 )  # fmt: skip
 def test_no_volume_hides_what_every_process_needs(path: str) -> None:
     assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {"storage.data.mount": HIDDEN}
     assert reasons(prepare=[{"name": "code", "git": {**GIT, "path": path}}]) == {"prepare[0].git.path": HIDDEN}
 
 
-@pytest.mark.parametrize("path", ["/usr/share/data", "/usr/local", "/opt", "/etc/app", "/bin2", "/lib/modules", "/mnt"])
+@pytest.mark.parametrize("path", ["/usr/local", "/etc/app", "/bin2", "/lib/modules", "/dev/hugepages", "/process"])
 def test_places_where_there_is_room(path: str) -> None:
     assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {}
 

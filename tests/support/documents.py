@@ -38,6 +38,7 @@ PAGES = {
     "docs/how-to/rehearse.md": "bash",
     "docs/how-to/review-in-ci.md": "bash",
     "docs/how-to/rotate-ssh-keys.md": "bash",
+    "docs/how-to/run-a-sweep.md": "bash",
     "docs/reference/benchmarks.md": "bash",
     "docs/reference/command-line.md": "bash",
     "docs/reference/sandbox.md": "sh",
@@ -94,6 +95,16 @@ def read_blocks(document: Path) -> list[Block]:
 
 def _heading_above(text: str) -> str:
     return str(re.findall(r"^#+ (.*)$", text, re.MULTILINE)[-1])
+
+
+def write_readme_files(stacks: Path) -> str:
+    """Write the README's experiment, and the environment `dev` with accelerators h100; return the experiment's name."""
+    path, _, text = blocks_of("yaml", README)[0].text.partition("\n")
+    experiment = stacks.parent / path.removeprefix("# ")
+    experiment.write_text(text)
+    environment = (ROOT / "stacks" / "environments" / "dev.yaml").read_text()
+    (stacks / "environments" / "dev.yaml").write_text(re.sub(r"\ba800:", "h100:", environment))
+    return experiment.stem
 
 
 def blocks_of_a_clone() -> list[Block]:

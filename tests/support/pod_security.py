@@ -8,8 +8,7 @@ from typing import Any, get_args
 from tests.support.generated_pods import APPARMOR, OF_LEVEL, container, put
 from tests.support.samples import environment
 from trainform.manifests.templates import Template
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Judged
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec import Environment
 from trainform.spec.limits import VolumeType

@@ -73,9 +73,7 @@ def forged(*, is_rollback: bool = False, **promoted: Any) -> Release:
     """A release in whose evidence every text is forged, but for these."""
     texts = dict.fromkeys(("by", "at", "source", "target", "replaces"), WRITTEN)
     waived = [GateWaiver(gate=WRITTEN, reason=WRITTEN, by=WRITTEN)]
-    made = release(
-        PROMOTED.model_copy(update={**texts, "gates": {WRITTEN: WRITTEN}, "waived": waived, **promoted}),
-    )
+    made = release(PROMOTED.model_copy(update={**texts, "gates": {WRITTEN: WRITTEN}, "waived": waived, **promoted}))
     words = ("stack", "environment", "revision", "version", "commit", "updated", "parent", "outcome")
     origin = ORIGIN.model_copy(update=dict.fromkeys(words, WRITTEN))
     back = Rollback(of=WRITTEN, to=None, reason=WRITTEN) if is_rollback else None

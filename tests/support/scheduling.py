@@ -56,7 +56,13 @@ SCOPES = {
         "tests/local/sandbox/test_up.py",
     ),
 }
-LONG = ("tests/engine/", "tests/local/rehearsal/")
+LONG = (
+    "tests/wheel/",
+    "tests/engine/test_demo.py",
+    "tests/engine/test_pasted_documents.py",
+    "tests/engine/",
+    "tests/local/rehearsal/",
+)
 SCOPE_OF = {file: scope for scope, files in SCOPES.items() for file in files}
 
 
@@ -82,11 +88,15 @@ def misplaced(item: pytest.Item) -> str | None:
 
 
 def order(items: list[pytest.Item]) -> None:
-    """Return the scopes in order: first those of the table, then those with containers, since a long scope that begins
-    last runs alone."""
-    files = sorted({item.location[0] for item in items}, key=lambda file: (not file.startswith(LONG), file))
+    """Return the scopes in order: first those of the table, then the longest files, since a long scope that begins last
+    runs alone."""
+    files = sorted({item.location[0] for item in items}, key=lambda file: (_place(file), file))
     places = {scope: place for place, scope in enumerate([*SCOPES, *files])}
     items.sort(key=lambda item: places[scope_of(item.nodeid)])
+
+
+def _place(file: str) -> int:
+    return next((place for place, start in enumerate(LONG) if file.startswith(start)), len(LONG))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling:

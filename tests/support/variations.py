@@ -27,21 +27,9 @@ _OTHER_SOURCES: dict[str, Any] = {
     "C.field": "status.hostIP",
 }
 _TOLERATION = {"key": "gpu", "value": "only", "effect": "NoExecute", "toleration_seconds": 60}
-_OTHER_TOLERATION: dict[str, Any] = {
-    "0.key": "other",
-    "0.value": "other",
-    "0.toleration_seconds": 61,
-}
-_POLICIES = [
-    {"action": "RestartJob", "event": "PodPending", "timeout": "5m"},
-    {"action": "AbortJob", "exit_code": 7},
-]
-_OTHER_POLICIES: dict[str, Any] = {
-    "0.action": "RestartPod",
-    "0.event": "Unknown",
-    "0.timeout": "6m",
-    "1.exit_code": 8,
-}
+_OTHER_TOLERATION: dict[str, Any] = {"0.key": "other", "0.value": "other", "0.toleration_seconds": 61}
+_POLICIES = [{"action": "RestartJob", "event": "PodPending", "timeout": "5m"}, {"action": "AbortJob", "exit_code": 7}]
+_OTHER_POLICIES: dict[str, Any] = {"0.action": "RestartPod", "0.event": "Unknown", "0.timeout": "6m", "1.exit_code": 8}
 _GIT = {
     "repository": "git@git.example.com:vision/sdxl.git",
     "commit": "0" * 40,
@@ -167,11 +155,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     (
         {"roles": _ROLES, "network": {"host": True, "rdma": True, "topology": {"mode": "hard", "highest_tier": 1}}},
-        {
-            "network.ports": "per-replica",
-            "network.topology.mode": "soft",
-            "network.topology.highest_tier": 2,
-        },
+        {"network.ports": "per-replica", "network.topology.mode": "soft", "network.topology.highest_tier": 2},
     ),
     ({"network": {"topology": {"highest_tier_name": "rack"}}}, {"network.topology.highest_tier_name": "spine"}),
     ({"env": _SOURCES}, _below("env", _OTHER_SOURCES)),
@@ -320,14 +304,8 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
         {"launcher.mpi.processes_per_node": 2, "roles.worker.replicas": 3},
     ),
-    (
-        {"roles": _TWO, "launcher": {"deepspeed": {"script": "train.py"}}},
-        {"launcher.deepspeed.role": "second"},
-    ),
-    (
-        {"roles": _TWO, "launcher": {"mpi": {"command": ["train"]}}},
-        {"launcher.mpi.role": "second"},
-    ),
+    ({"roles": _TWO, "launcher": {"deepspeed": {"script": "train.py"}}}, {"launcher.deepspeed.role": "second"}),
+    ({"roles": _TWO, "launcher": {"mpi": {"command": ["train"]}}}, {"launcher.mpi.role": "second"}),
     (
         {
             "roles": {"one": {}, "worker": {"replicas": 2}},

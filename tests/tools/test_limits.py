@@ -1,11 +1,11 @@
-"""The page of the limits has every rule, each with an example that breaks it."""
+"""The page of the limits has every rule, and each rule has an example that breaks it."""
 
 from __future__ import annotations
 
 import pytest
 from msgspec import structs
 
-from tools.docs.limit_examples import EXAMPLES
+from tests.support.limit_examples import EXAMPLES
 from tools.docs.limits import limits_page
 from trainform.rules.limits.table import RULES
 
@@ -14,9 +14,6 @@ from trainform.rules.limits.table import RULES
 def test_every_rule_has_an_example_that_breaks_it(code: str) -> None:
     problem = EXAMPLES[code].problem(code)
     assert (problem.code, bool(problem.fingerprint)) == (code, True)
-    page = limits_page()
-    assert f"\n### {code}\n" in page
-    assert " ".join(" ".join(problem.lines()).split()) in " ".join(page.split())
 
 
 def test_an_example_breaks_its_rule_by_what_it_shows() -> None:
@@ -25,3 +22,13 @@ def test_an_example_breaks_its_rule_by_what_it_shows() -> None:
         if rule.severity == "error":
             with pytest.raises(StopIteration):
                 structs.replace(EXAMPLES[rule.code], written="{}", limits="{}").problem(rule.code)
+
+
+def test_the_page_has_a_row_for_every_rule() -> None:
+    rows = [line.split(" | ") for line in limits_page().splitlines() if line.startswith("| TF-")]
+    assert [row[0].removeprefix("| ") for row in rows] == [rule.code for rule in RULES]
+    assert all(len(row) == 4 for row in rows)
+    by_code = {row[0].removeprefix("| "): row[2:] for row in rows}
+    assert by_code["TF-IMG-2"] == ["off", " |"]
+    assert by_code["TF-POD-2"] == ["error", "`volume_types`, `host_paths` |"]
+    assert by_code["TF-SEC-1"] == ["error, always", " |"]

@@ -70,25 +70,25 @@ def registry() -> dict[str, str]:
     return uv_variables(configured.stdout)
 
 
+def install(wheel: Path, folder: Path, *options: str) -> Installed:
+    """A new environment with the wheel and pip. Packages come from uv's cache, which `make venv` has filled; what is
+    missing there, from where pip takes it."""
+    made = Installed(wheel, folder / "venv")
+    python = ("--python", str(made.venv / "bin" / "python"))
+    done(*UV, "venv", "--quiet", "--python", sys.executable, str(made.venv))
+    done(*UV, "pip", "install", "--quiet", *python, *options, str(wheel), "pip", **registry())
+    return made
+
+
 @pytest.fixture(scope="session")
 def installed(wheel: Path) -> Installed:
-    """Installed once, in the versions of the lock. Packages come from uv's cache, which `make venv` has filled; what is
-    missing there, from where pip takes it."""
+    """Installed once, in the versions of the lock."""
     folder = wheel.parent.parent
     (folder / "constraints.txt").write_text(locked())
-    done(*UV, "venv", "--quiet", "--python", sys.executable, str(folder / "venv"))
-    done(
-        *UV, "pip", "install", "--quiet", "--python", str(folder / "venv" / "bin" / "python"),
-        "--constraint", str(folder / "constraints.txt"), str(wheel), "pip",
-        **registry(),
-    )  # fmt: skip
-    return Installed(wheel, folder / "venv")
+    return install(wheel, folder, "--constraint", str(folder / "constraints.txt"))
 
 
 @pytest.fixture(scope="session")
 def installed_by_a_user(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """With pip, which takes the newest of everything."""
-    venv = tmp_path_factory.mktemp("user") / "venv"
-    done(sys.executable, "-m", "venv", str(venv))
-    done(str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", str(wheel))
-    return Installed(wheel, venv)
+    """With the newest of everything, as pip takes it."""
+    return install(wheel, tmp_path_factory.mktemp("user"))

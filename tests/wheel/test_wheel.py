@@ -63,8 +63,8 @@ def test_the_tool_chain_is_the_same(installed: Installed, folder: Path) -> None:
 
 @pytest.mark.proof("a sandbox of its own, by the commands that `trainform init` prints")
 def test_what_init_says_to_type_next(installed_by_a_user: Installed, folder: Path, toolchain: Toolchain) -> None:
-    """Pasted at once into a shell that stops at the first failure. pip has installed the newest provider, and the
-    sandbox has another."""
+    """Pasted at once into a shell that stops at the first failure. The newest provider is installed; the sandbox has
+    another one."""
     installed = installed_by_a_user
     printed = installed.shell("trainform init", folder).succeeded()
     typed = commands(printed)

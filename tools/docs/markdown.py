@@ -32,8 +32,8 @@ def item(text: str, depth: int = 0) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table. Its rows stay whole: Markdown knows no others."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+    head, *body = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in (columns, *rows))
+    return "\n".join([head, f"|{'---|' * len(columns)}", *body])
 
 
 def page(*blocks: str) -> str:

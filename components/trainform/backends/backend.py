@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.outcome import ToOutcome
+from trainform.backends.paths import Finder
 from trainform.backends.support import Fields
-from trainform.backends.workloads import Finder
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
@@ -62,7 +62,7 @@ class Backend(abc.ABC):
 
     PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {}
     """How the pods of its objects are found, by `GROUP/KIND`, in objects that anybody may have written
-    (`backends.workloads`)."""
+    (`backends.paths`)."""
 
     OUTCOME: ClassVar[ToOutcome]
     """What became of a job, by what the operator itself says in the status of the live object."""

@@ -1,4 +1,4 @@
-"""Gang scheduling for jobs whose operator does not do it: a PodGroup of Volcano, or the label that Kueue reads."""
+"""Gang scheduling: Volcano's Queue and, for operators that do not do it, a PodGroup or the label that Kueue reads."""
 
 from __future__ import annotations
 
@@ -6,12 +6,49 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.own_keys import follows, overwritten
-from trainform.backends.queues import API_VERSION
+from trainform.backends.support import follows, overwritten
 from trainform.errors import Problem
-from trainform.manifests.manifest import Manifest, object_body, without_empty
+from trainform.manifests.manifest import Component, Manifest, object_body, without_empty
 from trainform.manifests.objects import experiment_labels
-from trainform.plan.model import Plan
+from trainform.plan.model import Plan, QueuePlan
+
+API_VERSION = "scheduling.volcano.sh/v1beta1"
+KIND = "Queue"
+CRDS = ("queues.scheduling.volcano.sh",)
+
+# Annotations for Pulumi's provider. It must wait until a queue is open before it creates a job in it, and its usual
+# limit of ten minutes is too long. The queue `default` belongs to Volcano, so its fields are taken over from their
+# current manager.
+UNTIL_OPEN = {
+    "pulumi.com/waitFor": "jsonpath={.status.state}=Open",
+    "pulumi.com/timeoutSeconds": str(defaults.QUEUE_OPEN_SECONDS),
+}
+# The webhook reads the parent queue from its own cache, which may be late.
+LATE_PARENT = (("failed to get parent queue", "not found"),)
+TAKE_OVER = {"pulumi.com/patchForce": "true"}
+
+
+def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
+    """The Queue. Volcano's scheduler makes the queue `default`, so for it only fields are set. Raises ValueError if the
+    plan makes no queue."""
+    request = queue.request
+    if request is None:
+        raise ValueError(f"the queue {queue.name} belongs to somebody else")
+    shared = queue.name == defaults.QUEUE
+    amounts = dict(queue.amounts)
+    guarantee = amounts.pop("guarantee", None)
+    spec = {
+        "weight": request.weight,
+        "reclaimable": request.reclaimable,
+        "parent": request.parent,
+        "priority": request.priority if request.priority else None,
+        **amounts,
+        "guarantee": None if guarantee is None else {"resource": guarantee},
+    }
+    annotations, fields = TAKE_OVER if shared else UNTIL_OPEN, {"spec": without_empty(spec)}
+    body = object_body(KIND, queue.name, None, labels, annotations, api_version=API_VERSION, **fields)
+    return Manifest(f"queue-{queue.name}", body, patch=shared, component=Component.QUEUE, late_refusals=LATE_PARENT)
+
 
 SCHEDULER = "volcano"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"

@@ -1,20 +1,25 @@
-"""What the environment's rules judge of a job."""
+"""What the environment's rules judge of a job, and the waivers that its objects carry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
 from trainform.backends.kubedl.add_ons import add_ons
+from trainform.backends.table import pods_of
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
-from trainform.rules.limits.judged import Judged, Named
+from trainform.rules.limits.rule import Judged, Judgement, Named
 from trainform.spec.experiment import Experiment
+from trainform.spec.waivers import Waiver
 
 _FIELDS = {
     "queue": ("queue", defaults.VOLCANO),
@@ -74,7 +79,7 @@ def _item_name(item: Any, index: int) -> str:
 
 def _names_in_metadata(body: dict[str, Any], path: str, key: str | None, template: Template | None) -> Iterator[Named]:
     metadata = mapping(body.get("metadata"))
-    for field, name, what, admission in _METADATA:
+    for field, name, what, admission in _METADATA if metadata else ():
         value = mapping(metadata.get(field)).get(name)
         if value not in (None, ""):
             where = ".".join(filter(None, (path, "metadata", field, name)))
@@ -106,3 +111,38 @@ def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest]
         plan.admission in backend.ADMISSIONS,
         tuple(add_on for key, body in objects.items() for add_on in add_ons(key, body)),
     )
+
+
+NAMED = ""
+"""Stands for the objects that name a queue or a priority class; no object has this key."""
+
+
+def with_waivers(
+    manifests: Iterable[Manifest], waivers: Sequence[Waiver], found: Iterable[Judgement], owner: str
+) -> list[Manifest]:
+    """The objects with an annotation of the waivers that match a finding in them; the others unchanged.
+
+    A finding in pods, or in all pods together, is one of the objects that have pod templates; one that several objects
+    repeat is one of those too that name a queue or a priority class. The annotation is on the object's metadata alone,
+    so it changes in place, and is no part of the revision.
+    """
+    keys: dict[str | None, set[tuple[str, str]]] = {}
+    for judgement in found:
+        finding = judgement.finding
+        key = finding.key if finding.template is None else None
+        for place in (None, NAMED) if finding.everywhere else (key,):
+            keys.setdefault(place, set()).add((judgement.rule.code, judgement.fingerprint(owner)))
+    return [_annotated(manifest, waivers, keys) for manifest in manifests]
+
+
+def _annotated(manifest: Manifest, waivers: Sequence[Waiver], keys: dict[str | None, set[tuple[str, str]]]) -> Manifest:
+    of_pods, of_named = pods_of(manifest.body), named({manifest.key: manifest.body}, ())
+    inside = keys.get(manifest.key, set())
+    inside |= keys.get(None, set()) if of_pods else set()
+    inside |= keys.get(NAMED, set()) if of_named else set()
+    matching = [waiver.model_dump(mode="json") for waiver in waivers if (waiver.rule, waiver.finding) in inside]
+    if not matching:
+        return manifest
+    metadata = manifest.body["metadata"]
+    annotations = {**metadata.get("annotations", {}), defaults.WAIVERS_ANNOTATION: json.dumps(matching)}
+    return structs.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})

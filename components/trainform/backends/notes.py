@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.backends.backend import Backend
-from trainform.backends.endings import ends_by, patched_endings
+from trainform.backends.outcome import ends_by, patched_endings
 from trainform.backends.refusals import support_notes
 from trainform.errors import list_names
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Plan, RolePlan
-from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.rule import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.merge_patch import patched_paths
@@ -96,7 +96,7 @@ def _without_shared_memory(plan: Plan, templates: Sequence[Template]) -> _Found:
 
 
 def _mounts(template: Template, folder: str) -> bool:
-    mounts = (mount for _, each in template.containers() for mount in mappings(each.get("volumeMounts")))
+    mounts = (mount for _, each in template.containers for mount in mappings(each.get("volumeMounts")))
     return any(str(mount.get("mountPath")).rstrip("/") == folder for mount in mounts)
 
 
@@ -173,8 +173,9 @@ def _other_world(plan: Plan) -> _Found:
     """The user's value of a variable wins, so the pods may wait for a world that the plan does not have."""
     found: dict[str, dict[str, None]] = {}
     for role in plan.roles:
+        scripted = _by_script(plan, role)
         for variable in role.env:
-            planned = variable.instead or _by_script(plan, role).get(variable.name)
+            planned = variable.instead or scripted.get(variable.name)
             if planned:
                 found.setdefault(variable.origin, {})[planned] = None
     for field, planned_values in found.items():

@@ -1,4 +1,4 @@
-"""What became of a job, as its operator says it: whether it has succeeded, and when.
+"""How a job ends: the role whose success ends it, and what became of a job, as its operator says it.
 
 An operator may call a job complete of which pods have failed, since the pods that decide have succeeded, or enough of
 them: a policy of Volcano's, its minimum of pods, the master of a PyTorchJob. Whoever asks whether a job has succeeded
@@ -8,13 +8,14 @@ means all of its pods.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from trainform.manifests.manifest import FIELD_MANAGER
 from trainform.manifests.shapes import mapping, mappings
+from trainform.plan.model import Ending, Plan
 
 Word = Literal["succeeded", "succeeded in part", "failed", "stopped", "not ended"]
 Pods = Sequence[Mapping[str, Any]]
@@ -102,3 +103,37 @@ def seconds_of(job: Mapping[str, Any], outcome: Outcome) -> int | None:
         return max(0, int((ended - begun).total_seconds()))
     except (KeyError, TypeError, ValueError):
         return None
+
+
+_FIELDS = frozenset(["successPolicy", "policies", "minSuccess"])
+
+
+def ends_with_role(plan: Plan, name: str | None, condition: str = "") -> tuple[Ending, ...]:
+    """The ending by the success of all pods of the role; empty if there is no such role, or no other one."""
+    if name is None or len(plan.roles) == 1:
+        return ()
+    return (Ending(f"the role {name}{condition}", (name,)),)
+
+
+def ends_by(role: str | None, ends_with: Collection[Ending]) -> bool:
+    """True if the success of the role is enough to end the job."""
+    return any(role in ending.roles for ending in ends_with)
+
+
+def patched_endings(plan: Plan) -> list[str]:
+    """The fields with a merge patch that decides what ends the job."""
+    return [
+        field
+        for key, patch in plan.manifest_overrides.items()
+        for field in dict.fromkeys(_patched_fields(patch.get("spec"), f"manifest_overrides.{key}.spec"))
+    ]
+
+
+def _patched_fields(patch: object, path: str) -> Iterator[str]:
+    if isinstance(patch, list):
+        for item in patch:
+            yield from _patched_fields(item, path)
+    elif isinstance(patch, dict):
+        for key, part in patch.items():
+            below = f"{path}.{key}"
+            yield from [below] if key in _FIELDS else _patched_fields(part, below)

@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.backends.own_keys import is_one_of
 from trainform.backends.paths import Place, named_items
+from trainform.backends.support import is_one_of
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping, mappings, quantity
 from trainform.manifests.templates import Template, resource_amounts
-from trainform.rules.metadata import OWN_LABELS, reserved
+from trainform.rules.experiment import OWN_LABELS, reserved
 
 NO_FIELD = ""
 REPLICAS, LEAST, LAUNCHER = "roles.*.replicas", "roles.*.min_available", "launcher"
@@ -270,7 +270,7 @@ def _amounts(before: dict[str, Any], after: dict[str, Any], devices: Collection[
     """Yield the limits of the plan's containers, and accelerators anywhere in the pod. An init container may use those
     that the pod has anyway."""
     olds, news = (
-        {place: resource_amounts(container, "limits") for place, container in Template(1, 1, pod).named_containers()}
+        {place: resource_amounts(container, "limits") for place, container in Template(1, 1, pod).named_containers}
         for pod in (before, after)
     )
     more = [

@@ -167,7 +167,7 @@ def check_objects(
         if key in manifests and key != RECORD_KEY:
             found, kept = rules.of_object(key, manifests[key])
             problems += found
-            remaining |= {key: kept} if kept else {}
+            remaining |= {key: kept} if kept or not found else {}
     return structs.replace(plan, manifest_overrides=remaining), problems
 
 

@@ -1,12 +1,15 @@
-"""How operators support the experiment's fields: the tables for problems, notes and a page of the documentation."""
+"""How operators support the experiment's fields, labels and annotations: for problems, notes and a page of the docs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 from pydantic import BaseModel
+
+from trainform.errors import Problem
+from trainform.plan.model import Plan
 
 
 class Support(Struct, frozen=True):
@@ -87,3 +90,32 @@ def _non_default(value: Any, parts: list[str], path: str) -> Iterator[tuple[str,
         default = type(value).model_fields[first].get_default(call_default_factory=True, validated_data={})
         if rest or given != default:
             yield from _non_default(given, rest, f"{path}.{first}" if path else first)
+
+
+def overwritten(plan: Plan, setter: str, own: Iterable[str]) -> Iterator[Problem]:
+    """Yield a problem for each label and annotation of pods that the operator or trainform would overwrite.
+
+    own: keys, and prefixes that end in `/`. `backends.patch_rules` judges those of merge patches.
+    """
+    keys = {*own}
+    for role in plan.roles:
+        for field, values in (("labels", role.labels), ("annotations", role.annotations)):
+            for key, value in values.items():
+                if is_one_of(key, keys):
+                    reason = f"the key is set by {setter} itself"
+                    yield Problem(f"roles.{role.name}.{field}.{key}", value, reason, "choose another key")
+
+
+def is_one_of(key: str, keys: Collection[str]) -> bool:
+    """Return whether the label or annotation is one of these keys, or begins with one that ends in `/`."""
+    return key in keys or any(key.startswith(prefix) for prefix in keys if prefix.endswith("/"))
+
+
+def follows(plan: Plan, field: Literal["labels", "annotations"], key: str, fix: str) -> Iterator[Problem]:
+    """Yield a problem if the user sets a label or annotation of the job that trainform sets from a field.
+
+    fix: that field.
+    """
+    value = getattr(plan, field).get(key)
+    if value is not None:
+        yield Problem(f"{field}.{key}", value, "the key is set by trainform itself", f"remove it, and set {fix}")

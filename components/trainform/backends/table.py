@@ -1,12 +1,15 @@
-"""The backends by name, from the table `defaults.BACKENDS`."""
+"""The backends by name, from the table `defaults.BACKENDS`, and the pods of the kinds of objects that they render."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from trainform import defaults
 from trainform.backends.backend import Backend
+from trainform.backends.paths import Finder, Pods
 
 
 class _Backends(Mapping[str, Backend]):
@@ -47,3 +50,20 @@ JOB_TYPES = (
 )
 """Types of the job object on every operator; here so that a program need not import them all. Never remove one: a
 deployed stack may have it."""
+
+
+def pods_of(body: dict[str, Any]) -> list[Pods]:
+    """The pods that the object has templates of; empty for every kind that no backend renders."""
+    return [pods for find in described_kinds().get(group_and_kind(body), ()) for pods in find(body)]
+
+
+@functools.cache
+def described_kinds() -> Mapping[str, tuple[Finder, ...]]:
+    """How the pods of each kind are found, by `GROUP/KIND`."""
+    return {kind: finders for backend in BACKENDS.values() for kind, finders in backend.PODS.items()}
+
+
+def group_and_kind(body: Mapping[str, Any]) -> str:
+    """`GROUP/KIND` of the object; the group of Kubernetes' first kinds is empty."""
+    group = str(body.get("apiVersion", "")).rpartition("/")[0]
+    return f"{group}/{body.get('kind', '')}"

@@ -44,7 +44,7 @@ def command(results: Results, as_json: bool) -> None:
 def _summary(result: Result, several: bool) -> str:
     """Return the line for a result without problems. several: whether experiments are checked in several
     environments."""
-    from trainform.job.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedPlatform
 
     if isinstance(result.checked, CheckedPlatform):
         return f"{result.name}: ok, an environment"
@@ -57,7 +57,7 @@ def _summary(result: Result, several: bool) -> str:
 
 
 def _notes(result: Result) -> tuple[str, ...]:
-    from trainform.job.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedPlatform
 
     if isinstance(result.checked, CheckedPlatform):
         return result.checked.or_raise().warnings

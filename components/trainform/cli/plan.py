@@ -29,7 +29,7 @@ def command(results: Results, as_json: bool) -> None:
 
 def _as_data(result: Result) -> dict[str, Any]:
     from trainform.cli.overlaid import as_rows, overlaid
-    from trainform.job.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedPlatform
     from trainform.plan.export import as_data
 
     checked = result.checked
@@ -44,7 +44,7 @@ def _as_data(result: Result) -> dict[str, Any]:
 def _show(result: Result, width: int) -> None:
     from trainform.cli.overlaid import overlaid
     from trainform.cli.plan_text import headline, notes, origin, platform, sections
-    from trainform.job.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedPlatform
 
     checked = result.checked
     if isinstance(checked, CheckedPlatform):

@@ -28,8 +28,7 @@ from trainform.console.secrets import masked
 from trainform.errors import CommandLineError, InputError, Problem, in_order
 
 if TYPE_CHECKING:
-    from trainform.job.check import CheckedJob
-    from trainform.job.check_platform import CheckedPlatform
+    from trainform.job.check import CheckedJob, CheckedPlatform
     from trainform.spec.trial import Assignment
 
 
@@ -57,7 +56,7 @@ class Result(Struct, frozen=True):
     @property
     def is_platform(self) -> bool:
         """True for an environment without an experiment."""
-        from trainform.job.check_platform import CheckedPlatform
+        from trainform.job.check import CheckedPlatform
 
         return isinstance(self.checked, CheckedPlatform)
 
@@ -170,8 +169,7 @@ def _all_stacks(words: list[str], environments: Sequence[str | None], run: int |
 
 def _check(job: Job, tried: Sequence[Assignment]) -> CheckedJob | CheckedPlatform:
     """Check an experiment in an environment, or an environment alone."""
-    from trainform.job.check import CheckedJob, check_experiment
-    from trainform.job.check_platform import check_platform
+    from trainform.job.check import CheckedJob, check_experiment, check_platform
 
     try:
         job = job.loaded(alone=True)

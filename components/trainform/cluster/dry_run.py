@@ -17,12 +17,12 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.backends.patches import override_paths
 from trainform.cluster.api import Answer, Request
 from trainform.cluster.field_places import experiment_field, place_in, set_by_patches
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.console.secrets import masked_line
 from trainform.errors import ClusterError, Problem, without_credentials
+from trainform.job.objects import override_paths
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template

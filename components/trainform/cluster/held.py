@@ -85,10 +85,10 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
 
 
 def _requests(pod: Template, known: dict[str, Amounts]) -> Amounts:
-    holders = [(pod.spec, None), *((each, index is None) for index, each in pod.containers())]
+    holders = [(pod.spec, None), *((each, index is None) for index, each in pod.containers)]
     key = repr([(holder.get("resources"), holder.get("restartPolicy"), kind) for holder, kind in holders])
     if key not in known:
-        requested = {resource: pod.pod_request(resource) for resource in sorted(pod.resources())}
+        requested = {resource: pod.pod_request(resource) for resource in sorted(pod.resources)}
         known[key] = {**requested, POD_SLOTS: Decimal(1)}
     return known[key]
 

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from trainform.backends.backend import Backend
-from trainform.backends.queues import API_VERSION as QUEUE_API
+from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
 from trainform.cluster.live_drift import SECRETS
 from trainform.cluster.operators import KUEUE

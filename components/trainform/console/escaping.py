@@ -28,14 +28,14 @@ _CONTROL_STRING = re.compile(r"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 def escaped(text: str) -> str:
     """Return the text on one line, with invisible characters as Python's escapes. A second call changes nothing."""
-    if _is_visible(text):
+    if is_visible(text):
         return text
-    return "".join(character if _is_visible(character) else _escape(character) for character in text)
+    return "".join(character if is_visible(character) else _escape(character) for character in text)
 
 
 def strip_invisible(text: str) -> str:
     """Return only the visible characters of the text, by which people and rules recognise a name."""
-    return text if _is_visible(text) else "".join(filter(_is_visible, text))
+    return text if is_visible(text) else "".join(filter(is_visible, text))
 
 
 def strip_sequences(text: str) -> str:
@@ -70,7 +70,8 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def _is_visible(text: str) -> bool:
+def is_visible(text: str) -> bool:
+    """Return True if `escaped` changes nothing."""
     return text.isprintable() and _BLANK.search(text) is None
 
 

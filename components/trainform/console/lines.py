@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from trainform.console.escaping import escaped
+from trainform.console.escaping import escaped, is_visible
 
 _QUIET = contextvars.ContextVar("quiet", default=False)
 DEFAULT_WIDTH = 80
@@ -23,7 +23,8 @@ DEFAULT_WIDTH = 80
 def echo(*lines: str, err: bool = False) -> None:
     """Print the lines; line ends inside of a line are escaped."""
     stream = output_stream(err)
-    stream.write("".join(f"{escaped(line)}\n" for line in lines))
+    shown = lines if is_visible("".join(lines)) else map(escaped, lines)
+    stream.write("\n".join([*shown, ""]))
     stream.flush()
 
 

@@ -63,21 +63,21 @@ REFERENCE = "secret"
 
 # --- values that are not secrets, whatever their name
 
-# Nothing, a switch, a tokenizer's token (<pad>), a reference that a shell or template resolves, a path, a mask.
-_HARMLESS = re.compile(
-    r"|…|FILE|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[a-z_, ]+\]|((Bearer|Basic|Token) "
+# Long patterns are texts, which `re` compiles when a value needs them: most files have no value like that.
+# Nothing, a switch, a token of a tokenizer (<pad>, [PAD]), a reference that Kubernetes, a shell or a template resolves,
+# a path, a mask.
+_HARMLESS = (
+    r"(?ai)|…|FILE|true|false|yes|no|on|off|none|null|<[^<>]*>|\[[a-z_, ]+\]|((Bearer|Basic|Token) "
     r"+)?(\$\([^)]*\)?|\$\w+|\$\{[^}]*\}?|\{+[^{}]*\}*"
-    r"|%\(?\w*\)?s)|`.*|(~|\.{0,2})/\S*|[.*]+|(os\.)?(environ|getenv)\b[^,]*,?",
-    re.IGNORECASE | re.ASCII,
+    r"|%\(?\w*\)?s)|`.*|(~|\.{0,2})/\S*|[.*]+|(os\.)?(environ|getenv)\b[^,]*,?"
 )
 # A number, a sign, and what is written for servers that need no token.
-_NO_TOKEN = re.compile(
-    r"[-+]?[0-9]{1,7}|[-+]?[0-9]+(\.[0-9]+|(\.[0-9]+)?e[-+]?[0-9]+)|\W+|EMPTY|dummy|fake|unused|unset|disabled|"
+_NOT_ISSUED = (
+    r"(?ai)[-+]?[0-9]{1,7}|[-+]?[0-9]+(\.[0-9]+|(\.[0-9]+)?e[-+]?[0-9]+)|\W+|EMPTY|dummy|fake|unused|unset|disabled|"
     r"ignored?|n/?a|anonymous"
     r"|placeholder|ollama|lm-studio|not?[-_ ]?(needed|used|required|set|provided|available)"
     r"|(sk-)?no[-_ ]?(api[-_ ]?key|key|token|auth)([-_ ]?(needed|required))?|(hf_|sk-|ghp_)?(x{3,}|dummy|fake|empty)"
-    r"|(dummy|fake)[-_ ](api[-_ ]?)?(key|token)|replace[-_ ]?me|your[-_ ][a-z_ -]+",
-    re.IGNORECASE | re.ASCII,
+    r"|(dummy|fake)[-_ ](api[-_ ]?)?(key|token)|replace[-_ ]?me|your[-_ ][a-z_ -]+"
 )
 _IDENTIFIER = re.compile(r"(?:[A-Za-z_][\w.]*\.)?[A-Za-z_]+[,)\]}]*")
 
@@ -92,7 +92,7 @@ _ISSUED_TOKENS = (
 )
 PREFIXES = tuple(_ISSUED_TOKENS.split())
 """Prefixes of tokens that servers issue; at least 16 letters and digits follow."""
-_TOKEN = re.compile(
+_TOKEN = (
     rf"(?<![A-Za-z0-9])(?:(?:{'|'.join(map(re.escape, PREFIXES))})(?:[A-Za-z0-9]{{16,}}"
     r"|(?=[A-Za-z_-]{0,60}[0-9])(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9_-]{20,})|sk-[A-Za-z0-9]{32,})"
 )
@@ -119,7 +119,7 @@ SHAPES: dict[str, tuple[str, ...]] = {
     r"hooks\.slack\.com/(?:services|workflows)/\w+/\w+/\w{16,}|/bot/v2/hook/[0-9a-f-]{36}": ("hooks.slack", "/bot/v2/"),
     r"\bwandb login\s+(?:-[a-z-]+\s+)*[0-9a-f]{40}\b": ("wandb login",),
 }
-_SHAPE = re.compile("|".join(f"(?:{pattern})" for pattern in SHAPES))
+_SHAPE = "|".join(f"(?:{pattern})" for pattern in SHAPES)
 _SHAPE_MARKS = tuple(dict.fromkeys(mark for marks in SHAPES.values() for mark in marks))
 _TOKEN_MARKS = (*PREFIXES, "sk-")
 
@@ -134,11 +134,11 @@ _ASSIGNED = (
     rf"-*(?P<name>{_NAME})(?:[\"']?\s*[:=]\s*(?P<quote>[\"'])(?P<quoted>[^\"'\n]{{1,512}})(?P=quote)"
     r"|=[\"']?(?P<plain>[^\s\"'`;|&,)}]+)|:[ \t]+(?P<sent>[^\s\"']+)[\"'])"
 )
-_PAIR = re.compile(rf"(?<![\w$.-])(?<!\? )(?:{_GIVEN}|{_ASSIGNED})")  # `a ? token : 'x'` says nothing about the token
-# A line of a file: password: x9. Unquoted, only a value with a digit counts: a program may have `password = ask()`.
-_LINE = re.compile(
-    rf"^[ \t-]*(?P<name>{_NAME})[ \t]*[:=][ \t]+(?=\S*[0-9])(?P<value>[A-Za-z0-9_+/=~!@#%^*-]{{6,512}})[ \t\r]*$",
-    re.MULTILINE,
+_PAIR = rf"(?<![\w$.-])(?<!\? )(?:{_GIVEN}|{_ASSIGNED})"  # `a ? token : 'x'` says nothing about the token
+# A line of a file: password: x9. Without quotes only a value with a digit counts, since a program may have `password =
+# ask()`.
+_LINE = (
+    rf"(?m)^[ \t-]*(?P<name>{_NAME})[ \t]*[:=][ \t]+(?=\S*[0-9])(?P<value>[A-Za-z0-9_+/=~!@#%^*-]{{6,512}})[ \t\r]*$"
 )
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)")
 
@@ -157,9 +157,9 @@ def is_secret(name: str, value: object) -> bool:
 def is_value_of(name: str, text: str) -> bool:
     """Return whether the text is a secret by its name: not a reference, a path, a switch or a number."""
     kind = _kind(name)
-    if not kind or _HARMLESS.fullmatch(text) is not None or _is_variable(text, name, kind):
+    if not kind or re.fullmatch(_HARMLESS, text) is not None or _is_variable(text, name, kind):
         return False
-    return kind == "chosen" or (len(text) >= SHORTEST_TOKEN and _NO_TOKEN.fullmatch(text) is None)
+    return kind == "chosen" or (len(text) >= SHORTEST_TOKEN and re.fullmatch(_NOT_ISSUED, text) is None)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -180,7 +180,7 @@ def names_secret(name: str) -> bool:
 
 def _is_variable(text: str, name: str, kind: str) -> bool:
     """Return whether the text names a variable with such a secret: `token=args.hf_token`."""
-    if _IDENTIFIER.fullmatch(text) is None:
+    if re.fullmatch(_IDENTIFIER, text) is None:
         return False
     identifier = text.rstrip(",)]}")
     is_name = _kind(identifier) != ""
@@ -202,16 +202,16 @@ def secret_in(text: str) -> str | None:
 @functools.lru_cache(maxsize=4096)
 def has_shape(text: str) -> bool:
     """Return whether a secret in the text is known by its shape, whatever its name is."""
-    if any(map(text.__contains__, _SHAPE_MARKS)) and _SHAPE.search(text) is not None:
+    if any(map(text.__contains__, _SHAPE_MARKS)) and re.search(_SHAPE, text) is not None:
         return True
-    tokens = _TOKEN.findall(text) if any(map(text.__contains__, _TOKEN_MARKS)) else ()
+    tokens = re.findall(_TOKEN, text) if any(map(text.__contains__, _TOKEN_MARKS)) else ()
     return any(len(set(token[-END_OF_TOKEN:])) >= FEWEST_CHARACTERS for token in tokens)
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    for found in _PAIR.finditer(text):
+    for found in re.finditer(_PAIR, text):
         yield found["option"] or found["name"], found["given"] or found["quoted"] or found["plain"] or found["sent"]
-    for found in _LINE.finditer(text):
+    for found in re.finditer(_LINE, text):
         yield found["name"], found["value"]
 
 

@@ -1,4 +1,4 @@
-"""Check an experiment in an environment: every problem of both files at once, each with its line."""
+"""Check an experiment in an environment, or an environment alone: every problem of the files, each with its line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.job.check_files import check_environment, load_experiment, without_consequences
 from trainform.job.render import RenderedJob, render_job
+from trainform.job.render_platform import RenderedPlatform, render_platform
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Given, LoadResult, name_of
@@ -102,3 +103,35 @@ def _run_problems(run: int) -> Iterator[Problem]:
     own words."""
     if type(run) is not int or not 1 <= run <= defaults.LAST_RUN:
         yield Problem("run", run, f"the value is not a whole number from 1 to {defaults.LAST_RUN}", "write 1 or more")
+
+
+class CheckedPlatform(Struct, frozen=True):
+    """An environment by itself, and what is wrong with it and with the objects of its own stack. name: as for
+    `CheckedJob`."""
+
+    name: str
+    problems: tuple[Problem, ...]
+    platform: RenderedPlatform | None = None
+    """None where the file has problems, so that there are no objects."""
+
+    @property
+    def environment(self) -> str:
+        """The environment's name."""
+        return self.name if self.platform is None else self.platform.environment.name
+
+    def or_raise(self) -> RenderedPlatform:
+        """The environment with its objects; InputError with every problem where there is one."""
+        if self.problems or self.platform is None:
+            raise InputError(self.problems)
+        return self.platform
+
+
+def check_platform(environment: Environment | Given, root: Path | None = None) -> CheckedPlatform:
+    """Check an environment and the objects of its own stack, without an experiment. Raises InputError where a name or
+    path has no file."""
+    loaded = check_environment(environment, root)
+    name = name_of(environment, "environment") if loaded.model is None else loaded.model.name
+    if loaded.model is None or loaded.problems:
+        return CheckedPlatform(name, loaded.problems)
+    platform = render_platform(loaded.model)
+    return CheckedPlatform(name, tuple(map(loaded.source.locate, platform.problems)), platform)

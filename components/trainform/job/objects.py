@@ -1,5 +1,7 @@
-"""From the two models to the plan and the objects of the job, without the rules. Of what is deployed no rule is asked:
-it is made again from its record."""
+"""From the two models to the plan and the objects of the job with the user's merge patches, without the rules.
+
+What is deployed is rendered again from its record, and no rule checks it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,9 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from trainform.backends.patches import override_paths, patched
-from trainform.backends.queues import queue_manifest
+from trainform.backends.gangs import queue_manifest
 from trainform.backends.table import BACKENDS
-from trainform.manifests.manifest import Manifest, with_own_annotations
+from trainform.manifests.manifest import Manifest, override_key, with_own_annotations
 from trainform.manifests.objects import (
     claim,
     deployed,
@@ -20,12 +21,27 @@ from trainform.manifests.objects import (
     rendezvous_service,
     replica_service,
 )
-from trainform.manifests.ssh_files import ssh_names, ssh_secret
 from trainform.plan import Plan, build_plan
 from trainform.plan.build import DRAFT_REVISION, chosen_backend
-from trainform.plan.registries import map_registries, mapped_images
+from trainform.plan.images import map_registries, mapped_images
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.merge_patch import merge_patch
+
+
+def override_paths(plan: Plan, manifest: Manifest) -> list[str]:
+    """Paths of the user's fields whose merge patches are in the object. Patches of roles are in the job object."""
+    key = override_key(manifest)
+    roles = [f"roles.{role.name}.pod_overrides" for role in plan.roles if role.overrides] if key == "job" else []
+    return [*roles, *([f"manifest_overrides.{key}"] if key in plan.manifest_overrides else [])]
+
+
+def patched(plan: Plan, manifest: Manifest) -> Manifest:
+    """The object with the user's merge patch applied."""
+    patch = plan.manifest_overrides.get(override_key(manifest))
+    if patch is None:
+        return manifest
+    return structs.replace(manifest, body=merge_patch(manifest.body, patch))
 
 
 def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
@@ -41,8 +57,12 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
 def job_manifests(plan: Plan) -> list[Manifest]:
     """Every object in the order in which they are created, with the user's merge patches. The last is the record of
     what is deployed, if there is one."""
-    record = [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
-    return [*patched_manifests(plan, rendered_manifests(plan)), *record]
+    return [*patched_manifests(plan, rendered_manifests(plan)), *record_manifests(plan)]
+
+
+def record_manifests(plan: Plan) -> list[Manifest]:
+    """The record of what is deployed; empty if the plan has none."""
+    return [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
 
 
 def patched_manifests(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest]:
@@ -58,9 +78,17 @@ def rendered_manifests(plan: Plan) -> list[Manifest]:
         *(claim(request, plan.namespace, labels) for request in plan.claims),
         *([rendezvous_service(service, plan.namespace, pods, labels)] if plan.naming.own_service else []),
         *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
-        *([] if plan.ssh is None or not plan.ssh.made else [ssh_secret(plan.ssh.secret, ssh_names(plan), labels)]),
+        *_ssh_secret(plan, labels),
         *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),
         launch_files(plan, backend.files(plan)),
         *backend.prerequisites(plan),
         backend.job(plan),
     ]
+
+
+def _ssh_secret(plan: Plan, labels: dict[str, str]) -> list[Manifest]:
+    if plan.ssh is None or not plan.ssh.made:
+        return []
+    from trainform.manifests.ssh_files import ssh_names, ssh_secret  # only a few jobs have SSH
+
+    return [ssh_secret(plan.ssh.secret, ssh_names(plan), labels)]

@@ -10,27 +10,26 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.endings import patched_endings
-from trainform.backends.judged import judged_job
+from trainform.backends.gangs import CRDS as QUEUE_CRDS
+from trainform.backends.judged import judged_job, with_waivers
 from trainform.backends.notes import job_notes
-from trainform.backends.own_keys import overwritten
-from trainform.backends.placeholders import placeholder_problems
-from trainform.backends.queues import CRDS as QUEUE_CRDS
-from trainform.backends.refusals import size_problems, support_problems
+from trainform.backends.outcome import patched_endings
+from trainform.backends.refusals import placeholder_problems, size_problems, support_problems
+from trainform.backends.support import overwritten
 from trainform.backends.table import BACKENDS
-from trainform.backends.waived import with_waivers
 from trainform.errors import Problem
-from trainform.job.objects import draft_plan, job_manifests, patched_manifests, rendered_manifests
-from trainform.job.revision import changes, revision
+from trainform.job.objects import draft_plan, patched_manifests, record_manifests, rendered_manifests
+from trainform.job.revision import changes, choose_placeholder, put_revision, revision
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
+from trainform.plan.build import DRAFT_REVISION
 from trainform.plan.inputs import job_record
 from trainform.plan.record import record_notes
 from trainform.rules.experiment import plan_problems
-from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.origins import problem_of
+from trainform.rules.limits.rule import Judged
 from trainform.rules.limits.table import BY_CODE, SECRETS, judge
-from trainform.rules.limits.waivers import Verdict, verdict
+from trainform.rules.limits.waivers import verdict
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.overlay import merged
@@ -72,17 +71,21 @@ def render_job(
     """The job of the experiment in the environment, without a cluster. `run` counts repetitions of an unchanged
     experiment, from 1. `today` is compared with the last day of waivers; None: no waiver holds.
 
-    The revision is a hash of the objects, and their names contain it. So the objects are rendered with a draft revision
-    first, which the rules check too, and then again with the final revision.
+    Plan and objects are rendered once, with a placeholder for the revision. The rules check the draft, whose revision
+    is `DRAFT_REVISION`, and its objects are hashed.
     """
-    experiment = merged(experiment, environment.name)
-    draft = draft_plan(experiment, environment, run)
-    backend = BACKENDS[draft.backend]
-    valid, manifests, patch_problems = _with_valid_patches(draft, backend, environment)
-    sizes = (*size_problems(valid, manifests),)
-    # what is too large to be an object is too large to be judged: each rule would read all of it
-    judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, manifests, backend)
-    limits = _judged_by_limits(experiment, environment, valid, judged, today)
+    experiment = merged(experiment, environment.name) if experiment.environments else experiment
+    placeholder = choose_placeholder(experiment, environment)
+    planned = draft_plan(experiment, environment, run, placeholder)
+    backend = BACKENDS[planned.backend]
+    rendered = _with_valid_patches(planned, backend, environment)
+    draft, (valid, drafts, patch_problems) = put_revision((planned, rendered), placeholder, DRAFT_REVISION)
+    sizes = (*size_problems(valid, drafts),)
+    # an object that is too large is not judged: each rule would read all of it
+    judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, drafts, backend)
+    judgements = judge(judged, environment)
+    found = [(problem_of(judgement, valid, experiment), judgement.severity) for judgement in judgements]
+    limits = verdict(found, experiment.waivers, environment, today)
     problems = (
         *plan_problems(experiment, environment, draft),
         *_admission_problems(draft),
@@ -96,14 +99,12 @@ def render_job(
     )
     of_base = _secrets_of_base(experiment, environment, valid)
     if problems or of_base:
-        return RenderedJob(
-            experiment, environment, valid, tuple(manifests), problems, found=limits.found, of_base=of_base
-        )
-    plan = draft_plan(experiment, environment, run, revision(manifests, draft, backend.IN_PLACE))
+        return RenderedJob(experiment, environment, valid, tuple(drafts), problems, found=limits.found, of_base=of_base)
+    plan, manifests, _ = put_revision(rendered, placeholder, revision(drafts, draft, backend.IN_PLACE))
     plan = structs.replace(plan, record=job_record(experiment, environment, plan))
-    manifests = job_manifests(plan)
+    manifests += record_manifests(plan)
     if experiment.waivers:
-        manifests = with_waivers(manifests, experiment.waivers, judge(judged, environment), plan.experiment)
+        manifests = with_waivers(manifests, experiment.waivers, judgements, plan.experiment)
     ends_with = () if patched_endings(plan) else backend.endings(plan, manifests)
     in_place = changes(experiment, plan, manifests, backend.IN_PLACE)
     notes = (
@@ -129,14 +130,6 @@ def _with_valid_patches(
     rendered = rendered_manifests(plan)
     plan, of_objects = check_objects(plan, backend, rendered, environment)
     return plan, patched_manifests(plan, rendered), [*of_roles, *of_objects]
-
-
-def _judged_by_limits(
-    experiment: Experiment, environment: Environment, plan: Plan, judged: Judged, today: datetime.date | None
-) -> Verdict:
-    """What the environment's rules find in the job, with the experiment's waivers."""
-    found = [(problem_of(judgement, plan, experiment), judgement.severity) for judgement in judge(judged, environment)]
-    return verdict(found, experiment.waivers, environment, today)
 
 
 def _secrets_of_base(experiment: Experiment, environment: Environment, plan: Plan) -> tuple[Problem, ...]:

@@ -6,15 +6,15 @@ from graphlib import TopologicalSorter
 
 from msgspec import Struct
 
-from trainform.backends.queues import queue_manifest
+from trainform.backends.gangs import queue_manifest
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
 from trainform.manifests.objects import claim, namespace, priority_class
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
 from trainform.rules.environment import environment_problems
-from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.origins import platform_problem
+from trainform.rules.limits.rule import Judged
 from trainform.rules.limits.table import judge
 from trainform.rules.limits.waivers import verdict
 from trainform.spec.environment import Environment

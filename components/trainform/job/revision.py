@@ -1,13 +1,19 @@
-"""Which change makes a new revision: any change of a job's objects that its backend does not make in place. No other
-module decides this."""
+"""The revision of a job. Any change of its objects that its backend does not make in place makes a new one; no other
+module decides this.
+
+The revision is a hash of the objects, and their names contain it. So the objects are rendered once, with a placeholder
+for it.
+"""
 
 from __future__ import annotations
 
 import copy
 import hashlib
+import itertools
 import json
+import pickle
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from trainform import defaults
 from trainform.backends.paths import places
@@ -18,14 +24,33 @@ from trainform.spec.metadata import OnChange, on_change, set_fields
 
 # The fields that only some backends change in place, each with its key in the job object.
 _KEYS = {"ttl": "ttlSecondsAfterFinished", "min_available": "minAvailable", "replicas": "replicas"}
+_LETTERS = "zyxwvutsrqponmlkjihg"
+"""Letters of placeholders: names allow them, and no hash has them."""
+RenderedT = TypeVar("RenderedT")
+
+
+def choose_placeholder(*models: Any) -> str:
+    """Return a word as long as a revision that occurs nowhere in the models."""
+    texts = repr(models)
+    words = map("".join, itertools.product(_LETTERS, repeat=defaults.REVISION_DIGITS))
+    return next(word for word in words if word not in texts)
+
+
+def put_revision(rendered: RenderedT, placeholder: str, number: str) -> RenderedT:
+    """Return a copy of a plan and its objects with the revision `number` in names, keys and values.
+
+    A pickle copies values of every type. It stays valid, since both words have the same length.
+    """
+    pickled = pickle.dumps(rendered).replace(placeholder.encode(), number.encode())
+    copied: RenderedT = pickle.loads(pickled)  # noqa: S301 - pickled in the line above
+    return copied
 
 
 def revision(manifests: Iterable[Manifest], plan: Plan, in_place: Iterable[str]) -> str:
     """The hash of everything that cannot change while the job runs.
 
-    manifests: every object of the job, rendered from `plan`. The plan's own revision must be the same in every call (a
-    draft), since names and addresses contain it. in_place: the paths in the job object that its backend changes in
-    place.
+    manifests: every object of the job. The plan's own revision must be `DRAFT_REVISION`, since names and addresses
+    contain it. in_place: the paths in the job object that its backend changes in place.
     """
     revisioned = {manifest.key: manifest.body for manifest in manifests if manifest.revision is not None}
     job = revisioned.pop("job")

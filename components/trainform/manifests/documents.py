@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import Any
 
 import yaml
 
@@ -12,11 +12,7 @@ from trainform.spec.libyaml import Dumper
 
 
 class ReadableDumper(Dumper):
-    """Writes scripts as literal blocks, and no aliases: requests and limits are written twice, as is usual in
-    manifests."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+    """Writes scripts as literal blocks."""
 
 
 def _text(dumper: Dumper, value: str) -> yaml.ScalarNode:
@@ -28,5 +24,6 @@ ReadableDumper.add_representer(str, _text)
 
 def to_yaml(manifests: Iterable[Manifest]) -> str:
     """One YAML document per object, in the given order."""
-    bodies = [manifest.body for manifest in manifests]
+    # without shared parts, which YAML would write as aliases: requests and limits are written twice
+    bodies = json.loads(json.dumps([manifest.body for manifest in manifests]))
     return yaml.dump_all(bodies, Dumper=ReadableDumper, sort_keys=False, width=1000, explicit_start=True)

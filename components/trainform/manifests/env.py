@@ -11,8 +11,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.plan.model import Group, RolePlan
-from trainform.plan.references import references, replaced
-from trainform.plan.variables import REPLICA_INDEX, RESERVED_PREFIX
+from trainform.plan.variables import REPLICA_INDEX, RESERVED_PREFIX, references, replaced
 from trainform.spec.roles import EnvSource
 
 KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"

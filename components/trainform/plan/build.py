@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 from trainform import defaults
 from trainform.plan.launch.launch import launch_files, needs_hosts, ssh_folder
-from trainform.plan.layout import Layout, lay_out, service_name
+from trainform.plan.layout import Layout, lay_out, main_port, service_name
 from trainform.plan.model import ClaimPlan, Naming, Plan, QueuePlan, Rendezvous, ReplicaService, RuntimePlan, SshPlan
-from trainform.plan.ports import main_port
-from trainform.plan.roles import claim_name, plan_roles
-from trainform.plan.totals import total
+from trainform.plan.roles import claim_name, plan_roles, total
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import seconds

@@ -13,9 +13,9 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.console.secrets import masked
+from trainform.plan.images import used_registries
 from trainform.plan.model import Plan
 from trainform.plan.record import Record
-from trainform.plan.registries import used_registries
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.queue_fields import QueueRequest

@@ -1,16 +1,16 @@
 """The variables of a role's containers: those that the launcher needs, then the user's, which win. Each knows its
-origin."""
+origin. `$(NAME)` in texts of containers refers to one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.plan.layout import Layout, service_name
+from trainform.plan.layout import RENDEZVOUS, Layout, service_name
 from trainform.plan.model import EnvVar
-from trainform.plan.ports import RENDEZVOUS
 from trainform.plan.world import processes_per_node, task_type
 from trainform.spec.quantities import seconds
 
@@ -224,3 +224,35 @@ def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
             other = planned.get(name, "")
             merged[name] = EnvVar(name, value, f"{path}.{name}", "" if other == value else other)
     return tuple(merged.values())
+
+
+_REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^)]*)\)")  # as Kubernetes expands them; `$$(NAME)` stays `$(NAME)`
+
+
+def expanded(text: str, variables: Mapping[str, str]) -> str:
+    """The text with each `$(NAME)` replaced by the value, and each `$$` by one `$`. An unknown name stays as it is."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match["name"]
+        return "$" if name is None else variables.get(name, match[0])
+
+    head, tail = replaced(text, value)
+    return head + tail.replace("$$", "$")
+
+
+def references(text: str) -> Iterator[str]:
+    """The name of each variable that Kubernetes puts into the text."""
+    head, _ = _parted(text)
+    return (match["name"] for match in _REFERENCE.finditer(head) if match["name"] is not None)
+
+
+def replaced(text: str, value: Callable[[re.Match[str]], str]) -> tuple[str, str]:
+    """The text up to its last reference with the values of all `$(NAME)` and `$$` in it, and the rest."""
+    head, tail = _parted(text)
+    return _REFERENCE.sub(value, head), tail
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The text up to the last `)`, and the rest, in which each `$(` would be read to the end of the text in vain."""
+    end = text.rfind(")") + 1
+    return text[:end], text[end:]

@@ -13,7 +13,7 @@ import pulumi
 from msgspec import structs
 from pydantic import BaseModel, Field
 
-from trainform.backends.queues import CRDS, queue_manifest
+from trainform.backends.gangs import CRDS, queue_manifest
 from trainform.backends.table import BACKENDS
 from trainform.errors import InputError, Problem
 from trainform.job.check import check_experiment

@@ -7,10 +7,10 @@ from typing import Any
 
 import pulumi
 
-from trainform.backends.queues import CRDS
+from trainform.backends.gangs import CRDS
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_objects
-from trainform.job.check_platform import check_platform
+from trainform.job.check import check_platform
 from trainform.manifests.manifest import Manifest
 from trainform.plan.inputs import environment_inputs
 from trainform.resources.apply import (

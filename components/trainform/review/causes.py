@@ -11,8 +11,8 @@ from trainform.backends.table import BACKENDS
 from trainform.job.revision import change_in_job
 from trainform.manifests.differences import Difference, Keys, differences, shown
 from trainform.manifests.shapes import mapping
+from trainform.plan.images import pulled
 from trainform.plan.record import Record
-from trainform.plan.registries import pulled
 from trainform.review.context import JobReview
 from trainform.review.model import Change, Place
 from trainform.spec.experiment import Experiment

@@ -11,9 +11,8 @@ from trainform.deployed.releases.evidence import PASSED, Lack, add_refusals, lac
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import read_release
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.job.check import CheckedJob, check_experiment
+from trainform.job.check import CheckedJob, CheckedPlatform, check_experiment, check_platform
 from trainform.job.check_files import check_environment
-from trainform.job.check_platform import CheckedPlatform, check_platform
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Origin, Place, WaivedGate

@@ -9,22 +9,21 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.backends.judged import named
-from trainform.backends.queues import API_VERSION as QUEUE_API
 from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
-from trainform.manifests.named_objects import named_objects
 from trainform.manifests.shapes import mapping
-from trainform.manifests.templates import Template
+from trainform.manifests.templates import Template, named_objects
 from trainform.plan.build import chosen_backend
 from trainform.review import steps
 from trainform.review.context import JobReview
 from trainform.review.preview import Preview, State, Step
-from trainform.rules.limits.demands import Demand, demands
-from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.resources import Demand, demands
+from trainform.rules.limits.rule import Judged
 from trainform.spec.environment import Environment
 
 QUEUE_KINDS = ("Queue", "QueuePatch")
@@ -110,7 +109,7 @@ def demands_of(job: JobReview, environment: Environment | None, *, after: bool) 
         return None
     templates = templates_of(job, environment, after=after)
     resources = {kind.resource for kind in environment.accelerators.values()}
-    if templates is None or not any(resources & template.resources() for template in templates):
+    if templates is None or not any(resources & template.resources for template in templates):
         return None
     return demands(Judged({}, tuple(templates)), environment)
 

@@ -123,7 +123,7 @@ def _pods(template: Template) -> Pods:
         template.role,
         template.min_available,
         template.replicas,
-        {name: template.pod_request(name) for name in sorted(template.resources())} | {POD_SLOTS: NOTHING + 1},
+        {name: template.pod_request(name) for name in sorted(template.resources)} | {POD_SLOTS: NOTHING + 1},
         mapping(template.spec.get("nodeSelector")),
         mappings(template.spec.get("tolerations")),
         alone=template.replicas > 1 and bool(template.node_ports()),

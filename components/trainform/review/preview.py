@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.backends.pods import pods_of
-from trainform.backends.workloads import Pods
+from trainform.backends.paths import Pods
+from trainform.backends.table import pods_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,7 @@ from trainform.console.secrets import masked_lines
 from trainform.console.sections import sentence
 from trainform.deployed.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.errors import Problem, in_order, list_names
-from trainform.job.check import CheckedJob
-from trainform.job.check_platform import CheckedPlatform
+from trainform.job.check import CheckedJob, CheckedPlatform
 from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes
 from trainform.review.context import Context

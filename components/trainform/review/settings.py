@@ -13,7 +13,7 @@ from trainform.errors import Problem
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.differences import Difference, differences, shown
 from trainform.plan.inputs import recorded_environment
-from trainform.plan.sums import HourlyCost
+from trainform.plan.model import HourlyCost
 from trainform.review import steps
 from trainform.review.context import Context, User
 from trainform.review.model import Change

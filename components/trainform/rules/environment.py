@@ -8,8 +8,7 @@ from trainform import defaults
 from trainform.errors import Problem
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.limits.waivers import ALWAYS_HOLDS, WAIVABLE, unknown_code
-from trainform.rules.queues import environment_queue_problems
-from trainform.rules.references import unknown
+from trainform.rules.references import environment_queue_problems, unknown
 from trainform.spec.environment import Environment
 from trainform.spec.limits import VolumeType
 

@@ -7,19 +7,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from trainform import defaults
 from trainform.errors import Problem
 from trainform.plan.model import Plan, group_name
 from trainform.plan.variables import RESERVED_PREFIX
 from trainform.rules.launchers import accelerate_problems, restart_problems, ssh_launcher_problems, tensorflow_problems
-from trainform.rules.metadata import metadata_problems
 from trainform.rules.mounts import mount_problems
-from trainform.rules.network import address_problems, port_problems, ssh_problems
-from trainform.rules.queues import job_queue_problems
-from trainform.rules.references import reference_problems
-from trainform.rules.rendezvous import rendezvous_problems
+from trainform.rules.network import address_problems, port_problems, rendezvous_problems, ssh_problems
+from trainform.rules.references import job_queue_problems, reference_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
+
+OWN_LABELS = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ROLE_LABEL)
+
+# Prefixes of reserved keys of labels and annotations, each with the reason.
+RESERVED = {
+    defaults.LABEL_PREFIX: "the key is set by trainform itself",
+    "pulumi.com/": "the key tells Pulumi how to apply the object, which trainform decides",
+}
+
+
+def reserved(key: str) -> str | None:
+    """Return the reason why the key of a label or annotation is reserved; None if users may set it."""
+    return next((reason for prefix, reason in RESERVED.items() if key.startswith(prefix)), None)
+
+
+def metadata_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Yield labels and annotations of the user with reserved keys."""
+    written = [("", experiment.labels, experiment.annotations)]
+    written += [(f"roles.{name}.", role.labels, role.annotations) for name, role in experiment.roles.items()]
+    for path, labels, noted in written:
+        for field, keys in (("labels", labels), ("annotations", noted)):
+            for key in keys:
+                reason = RESERVED[defaults.LABEL_PREFIX] if key in OWN_LABELS else reserved(key)
+                if reason is not None:
+                    yield Problem(f"{path}{field}.{key}", keys[key], reason, "choose another key")
+
 
 Rule = Callable[[Experiment, Environment, Plan], Iterator[Problem]]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from trainform import defaults
 from trainform.errors import Problem
-from trainform.manifests.volumes import needs_files
+from trainform.manifests.pods import needs_files
 from trainform.plan.model import Plan, RolePlan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment

@@ -38,8 +38,7 @@ class Promotion(Model, on_change=OnChange.NO_OBJECT):
 
     required: bool | None = Field(
         default=None,
-        description="Whether each stack of this environment must follow a release that was promoted to it. `check "
-        "STACK`, `pulumi preview` and `pulumi up` refuse any other. Empty: yes if there is a gate.",
+        description="Whether each stack must follow a promoted release. Empty: yes if there is a gate.",
     )
     sources: list[Label] = Field(
         default=[],
@@ -52,23 +51,21 @@ class Promotion(Model, on_change=OnChange.NO_OBJECT):
     )
     digest: bool = Field(
         default=False,
-        description="Whether the experiment must name every image by its digest. A tag is pinned to the image that "
-        "the pods ran, which no reviewer has seen in a file.",
+        description="Whether the experiment must name its images by digest.",
     )
     soak: Duration | None = Field(
         default=None,
-        description="How long ago the job must have succeeded where the release comes from (24h). Empty: no time.",
+        description="Time since the job succeeded there. Empty: none.",
     )
     clean: bool = Field(
         default=False,
-        description="Whether the last `pulumi up` of the release must have run from a commit of git, without changes "
-        "that are not committed.",
+        description="Whether the last `pulumi up` must have run from a clean commit.",
     )
     waivable: dict[GateName, list[NonEmpty]] = Field(
         default={},
         examples=[{"soak": ["team-lead@example.com"]}],
-        description="Gates that may be waived by `trainform promote --waive`, each with those who may do it: a name "
-        "or an e-mail address, as `git config` has it. Empty: none.",
+        description="Who may waive a gate by `trainform promote --waive`: names or e-mail addresses of `git "
+        "config`. Empty: none.",
     )
 
 
@@ -88,8 +85,8 @@ class Cluster(Model, on_change=OnChange.ALL_REPLACED):
     context: NonEmpty | None = Field(default=None, description="Context of the kubeconfig. Empty: the current one.")
     uid: Uid | None = Field(
         default=None,
-        description="UID of its namespace `kube-system`, by which trainform refuses every other cluster. Set for the "
-        "first time it changes no object. Empty: whichever cluster the context leads to.",
+        description="UID of the namespace `kube-system`; trainform refuses other clusters. Setting the first one "
+        "changes no object. Empty: any cluster.",
     )
 
 
@@ -100,19 +97,16 @@ class Namespace(Model, on_change=OnChange.NAMESPACE_REPLACED):
     create: bool = Field(
         default=False,
         json_schema_extra=OnChange.MADE_OR_REMOVED,
-        description="Whether the environment's own stack creates it. `pulumi destroy` leaves it in the cluster. false: "
-        "it exists already.",
+        description="Whether the environment's stack creates it; `pulumi destroy` keeps it.",
     )
 
 
 class Price(Model, on_change=OnChange.NO_OBJECT):
     """The price of one accelerator for one hour, or of one GiB of storage for one month."""
 
-    amount: float = Field(
-        ge=0, description="Price in `currency` of one accelerator-hour, or of one GiB-month (730 hours)."
-    )
+    amount: float = Field(ge=0, description="Price of an accelerator-hour, or of a GiB-month (730 hours).")
     currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(description="ISO 4217 code (USD).")
-    as_of: datetime.date = Field(description="Day on which the price held (2026-01-01); shown with every estimate.")
+    as_of: datetime.date = Field(description="Day of the price (2026-01-01), shown with every estimate.")
 
 
 class Accelerator(Model, on_change=OnChange.NO_OBJECT):
@@ -126,28 +120,29 @@ class Accelerator(Model, on_change=OnChange.NO_OBJECT):
         default=None,
         ge=1,
         le=defaults.MOST_OF_A_NODE,
-        description="Accelerators of one node; the most that a pod can get. Empty: unknown, so trainform does not "
-        "check that pods fit.",
+        description="Accelerators of one node. Empty: unknown, not checked.",
     )
     nodes: int | None = Field(
         default=None,
         ge=0,
         le=1_000_000,
-        description="How many such nodes there are. Empty: unknown, or they come and go.",
+        description="Number of such nodes. Empty: unknown.",
     )
     cpu: Quantity = Field(default=defaults.NODE_CPU, description="CPU cores of one node.")
-    memory: Bytes = Field(default=defaults.NODE_MEMORY, description="Memory of one node, in bytes.")
+    memory: Bytes = Field(default=defaults.NODE_MEMORY, description="Memory of one node.")
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={},
         json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Labels of its nodes, given to every pod that asks for the kind.",
+        description="Labels of its nodes, for every pod with this kind.",
     )
     tolerations: list[Toleration] = Field(
         default=[],
         json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Taints of its nodes, tolerated by every pod that asks for the kind.",
+        description="Taints of its nodes, for every pod with this kind.",
     )
-    price_per_hour: Price | None = Field(default=None, description="For the plan's cost. Empty: no cost is shown.")
+    price_per_hour: Price | None = Field(
+        default=None, description="Price for estimates of the cost. Empty: no cost is shown."
+    )
 
 
 class CostLevels(Model, on_change=OnChange.NO_OBJECT):
@@ -161,13 +156,13 @@ class Rdma(Model, on_change=OnChange.NEW_REVISIONS):
     """Resource and capabilities that a pod needs to use the fabric."""
 
     resource: ExtendedResource = Field(description="Name of the resource in Kubernetes (rdma/hca).")
-    count: int = Field(default=1, ge=1, le=defaults.MOST_OF_A_NODE, description="How much of it each ranked pod gets.")
+    count: int = Field(default=1, ge=1, le=defaults.MOST_OF_A_NODE, description="Number for each ranked pod.")
     per_node: int = Field(
         default=1,
         ge=1,
         le=defaults.MOST_OF_A_NODE,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="How much of it a node offers.",
+        description="Number on each node.",
     )
     capabilities: list[Annotated[str, StringConstraints(pattern=CAPABILITY)]] = Field(
         default=["IPC_LOCK"], description="Linux capabilities for pinned memory."
@@ -178,9 +173,7 @@ class PriorityClass(Model, on_change=OnChange.REPLACED):
     """A Kubernetes PriorityClass that the environment's stack creates."""
 
     value: int = Field(ge=-(2**31), le=1_000_000_000, description="Higher is more important.")
-    preempt: bool = Field(
-        default=True, description="Whether pods of this class may push out lower ones, as in Kubernetes."
-    )
+    preempt: bool = Field(default=True, description="Whether its pods may preempt those of lower ones.")
     description: Text | None = Field(
         default=None, json_schema_extra=OnChange.IN_PLACE, description="When to use it. Empty: none."
     )
@@ -195,8 +188,8 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
     backend: BackendName = Field(default=defaults.BACKEND, description="Operator of experiments that name none.")
     admission: Literal["volcano", "kueue"] = Field(
         default="volcano",
-        description="What holds a job back until all of it fits: Volcano with its queues and gangs, or Kueue with "
-        "LocalQueues of the namespace (docs/reference/backends.md has the backends that it admits).",
+        description="What holds a job back until all of it fits: Volcano, or Kueue with LocalQueues "
+        "(docs/reference/backends.md).",
     )
     cluster: Cluster = Field(
         default=Cluster(),
@@ -212,18 +205,17 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
     queues: dict[QueueName, EnvironmentQueue] = Field(
         default={},
         json_schema_extra=OnChange.BY_PART,
-        description="Queues that experiments may name, by name; the environment's stack creates them. Volcano "
-        "creates `default` itself.",
+        description="Queues that experiments may name, by name.",
     )
     priority_classes: dict[Subdomain, PriorityClass] = Field(
         default={},
         json_schema_extra=OnChange.BY_PART,
-        description="PriorityClasses that the environment's stack owns, by name.",
+        description="PriorityClasses of the environment's stack, by name.",
     )
     claims: dict[Subdomain, ClaimRequest] = Field(
         default={},
         json_schema_extra=OnChange.BY_PART,
-        description="Claims shared by experiments, owned by the environment's stack, by name.",
+        description="Claims of the environment's stack that experiments share, by name.",
     )
     accelerators: dict[Label, Accelerator] = Field(
         default={},
@@ -231,26 +223,23 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         json_schema_extra=OnChange.BY_PART,
         description="Kinds of accelerators by a short name.",
     )
-    rdma: Rdma | None = Field(
-        default=None, description="The fabric. Empty: there is none, and experiments may not ask for it."
-    )
+    rdma: Rdma | None = Field(default=None, description="RDMA fabric. Empty: none.")
     storage_classes: dict[Label, Subdomain] = Field(
         default={},
         json_schema_extra=OnChange.CLAIMS_REPLACED,
-        description="Short name of a class to its name in the cluster.",
+        description="Names of storage classes in the cluster, by a short name.",
     )
     storage_prices: dict[Label, Price] = Field(
         default={},
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Prices per GiB-month, by the short names of `storage_classes`. Reviews count claims of these "
-        "classes. Empty: storage has no price.",
+        description="Prices per GiB-month, by the short names of `storage_classes`. Empty: no price.",
     )
     cost_levels: CostLevels = Field(
         default=CostLevels(),
         examples=[{"medium": 20, "high": 100}],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Levels of a rising cost in a review. A rise of 20 % is medium and one of 50 % high, whatever the "
-        "amount is, unless it is below 1. Empty: 20 and 100.",
+        description="Rises of the cost that a review marks. From 1 on, 20 % is medium and 50 % high at any "
+        "amount. Empty: 20 and 100.",
     )
     ports: PortRange = Field(
         default=defaults.HOST_PORTS,
@@ -260,27 +249,24 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
     registries: dict[Mirror, Mirror] = Field(
         default={},
         examples=[{"registry.example.com": "mirror.prod.example.com", "docker.io": "mirror.prod.example.com/hub"}],
-        description="Other registries for images, or paths in registries, by the ones that experiments name. The "
-        "longest that an image begins with counts; what follows it stays, with tag and digest. `pytorch/pytorch` "
-        "is docker.io/pytorch/pytorch, and `python` is docker.io/library/python. Empty: images keep their names.",
+        description="Mirrors by the registry, or path in it, that experiments name; the longest match counts. "
+        "Empty: none.",
     )
-    image_pull_secrets: list[Subdomain] = Field(
-        default=[], description="Secrets of the namespace that every pod gets for the registry."
-    )
+    image_pull_secrets: list[Subdomain] = Field(default=[], description="Secrets of every pod for the registry.")
     node_selector: dict[LabelKey, LabelValue] = Field(
-        default={}, description="Labels that nodes of every experiment must have."
+        default={}, description="Labels of the nodes of every experiment."
     )
     tolerations: list[Toleration] = Field(default=[], description="Taints that every experiment tolerates.")
     limits: Limits = Field(
         default=Limits(),
         json_schema_extra=OnChange.NO_OBJECT,
-        description="What experiments may ask for. Empty: see each limit.",
+        description="What experiments may request. Empty: see each limit.",
     )
     promotion: Promotion = Field(
         default=Promotion(),
         examples=[{"from": ["dev"], "succeeded": True, "soak": "24h"}],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Gates before a release is promoted to here. Empty: none, and stacks need no release.",
+        description="Gates before a release is promoted to here. Empty: none.",
     )
 
     @property

@@ -30,9 +30,7 @@ class Runtime(Model, on_change=OnChange.NEW_REVISION):
     file: NonEmpty | None = Field(
         default=None,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="YAML file with the same runtime; a relative path counts from the project's folder. With it "
-        "`trainform check` knows what `up` would find. Empty: only `up` reads the runtime, from the "
-        "cluster.",
+        description="YAML file of the same runtime, for `trainform check`. Empty: only `up` reads it.",
     )
     # content of the file; only `spec.load` reads files
     _content: dict[str, Any] | None = PrivateAttr(default=None)
@@ -62,11 +60,11 @@ def _some_ranked(roles: dict[str, Role]) -> dict[str, Role]:
 
 
 class Experiment(Model, on_change=OnChange.NEW_REVISION):
-    """One training job. Each part has its own module."""
+    """One training job."""
 
     name: Annotated[ServiceLabel, StringConstraints(max_length=56)] = Field(
         json_schema_extra=OnChange.NEW_OBJECTS,
-        description="Name of the experiment and stem of all names; a DNS label that starts with a letter.",
+        description="Name of the experiment, and start of all names.",
     )
     owner: NonEmpty | None = Field(
         default=None, json_schema_extra=OnChange.NO_OBJECT, description="Name or e-mail address. Empty: unknown."
@@ -76,15 +74,14 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     )
     runtime: Runtime | None = Field(
         default=None,
-        description="An existing runtime to run on, with a backend that has runtimes (docs/reference/backends.md). "
-        "Empty: trainform creates one for each revision.",
+        description="Existing runtime to run on (docs/reference/backends.md). Empty: one for each revision.",
     )
     image: Image = Field(description="Container image; pin it by digest for repeatable runs.")
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(
         default="IfNotPresent", description="When nodes pull the image."
     )
     image_pull_secrets: list[Subdomain] = Field(
-        default=[], description="Secrets of the namespace for the registry, in addition to those of the environment."
+        default=[], description="Registry secrets, in addition to the environment's."
     )
     launcher: Launcher = Field(
         examples=[{"torchrun": {"script": "/app/train.py"}}], description="What starts the processes on ranked pods."
@@ -94,7 +91,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         max_length=defaults.MOST_ROLES,
         examples=[{"worker": {"replicas": 2, "accelerators": {"a800": 8}}}],
         description="Role groups by name, in order of rank: rank 0 is the first pod of the first ranked role. At "
-        "most 64, since each is a component of every preview; pods that are alike are replicas of one role.",
+        "most 64.",
     )
     network: Network = Field(
         default=Network(),
@@ -103,51 +100,41 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     )
     storage: dict[Label, Volume] = Field(default={}, json_schema_extra=OnChange.BY_PART, description="Volumes by name.")
     prepare: list[Step] = Field(
-        default=[], description="Steps before the containers start, in order, ahead of the roles' own `init`."
+        default=[], description="Steps before the containers start, ahead of the roles' `init`."
     )
-    ssh: Ssh | None = Field(
-        default=None, description="SSH between the pods. Empty: only where the launcher needs it (deepspeed, mpi)."
-    )
+    ssh: Ssh | None = Field(default=None, description="SSH between the pods. Empty: only where the launcher needs it.")
     run_as: RunAs | None = Field(default=None, description="User of all containers. Empty: the image's.")
     shared_memory: Bytes | None = Field(
         default=None,
-        description="Size limit of a memory volume at /dev/shm, in bytes (20G); it counts as memory of the pod. "
-        "Empty: the runtime's 64 MB, too small for PyTorch data loaders with workers.",
+        description="Size of /dev/shm, which counts as memory of the pod. Empty: 64 MB, often too small.",
     )
     queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], value_shape] = Field(
-        default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of its own queue."
+        default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a new queue."
     )
     priority_class: Subdomain | None = Field(
         default=None, description="PriorityClass of the job and its pods. Empty: the cluster's default."
     )
     restart: Restart | None = Field(
         default=None,
-        description="What follows a failure of a pod: never (it ends the job), on-failure (a failed container is "
-        "started again on its node; at `max_retry` of the role the job ends), `3 times` (the same, at "
-        "most three times over the role), all-when-evicted (a ranked pod that fails or is evicted, by a "
-        "drain or preemption, starts the whole job again, until that would be the `max_retry`th time). Empty: "
-        "never, on-failure for an elastic job.",
+        description="Reaction to a failure: never, on-failure, `3 times` or all-when-evicted "
+        "(docs/explanation/failure.md). Empty: never, on-failure for an elastic job.",
     )
     max_retry: int = Field(
         default=defaults.MAX_RETRY,
         ge=1,
         le=2**31 - 1,
-        description="Fail at the Nth restart (3 allows two restarts): of the whole job, or of an evicted pod "
-        "(docs/reference/backends.md).",
+        description="Fail at the Nth restart of the job, or of an evicted pod (3 allows two restarts).",
     )
     policies: list[Policy] | None = Field(
         default=None,
-        description="Lifecycle policies of the job, for all roles that have none for the same event. One for an "
-        "event takes the place of the default for that event, `*` of all of them; other defaults stay. "
-        "Empty: the defaults, by which in a static job the first failure of a ranked pod ends the job "
-        "and frees its accelerators (`restart` says what else may follow), and where other pods would "
-        "run on, the success of the role that `trainform plan` names ends it too. []: no defaults.",
+        description="Lifecycle policies, each instead of the default for its event; [] removes the defaults. "
+        "Empty: the defaults (docs/explanation/failure.md).",
     )
     ttl: Duration | None = Field(
         default=None,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
-        description="Delete the finished job after this time (12h), which is not drift. Empty: never. After `pulumi "
-        "refresh` has noticed that the job is gone, the next `up` creates it again, and it trains again.",
+        description="Delete the finished job after this time. After a `pulumi refresh` the next `up` runs it "
+        "again. Empty: never.",
     )
     service_account: Subdomain | None = Field(
         default=None, description="ServiceAccount of the pods. Empty: the namespace's default."
@@ -164,23 +151,23 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     labels: dict[LabelKey, LabelValue] = Field(
         default={},
         json_schema_extra=OnChange.IN_PLACE,
-        description="Labels of the job object; those of pods belong to the roles.",
+        description="Labels of the job object, not of its pods.",
     )
     annotations: dict[LabelKey, Text] = Field(
         default={},
         json_schema_extra=OnChange.IN_PLACE,
-        description="Annotations of the job object; those of pods belong to the roles.",
+        description="Annotations of the job object, not of its pods.",
     )
     waivers: list[Waiver] = Field(
         default=[],
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Findings of the environment's rules that are accepted, where the environment allows it.",
+        description="Findings that are accepted, where the environment allows it.",
     )
     manifest_overrides: dict[str, Patch] = Field(
         default={},
         json_schema_extra=OnChange.IN_PLACE_BY_PATCH,
-        description="Merge patches (RFC 7386) on rendered objects, by the key that `trainform plan` shows (job, "
-        "service, launch-script, queue, claim-NAME), for what has no field here. Shown in the plan.",
+        description="Merge patches (RFC 7386) on rendered objects, by the keys of `trainform plan`: job, service,"
+        " launch-script, queue, claim-NAME.",
     )
 
     environments: dict[Label, Overlay] = Field(
@@ -188,9 +175,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         max_length=defaults.MOST_OVERLAYS,
         examples=[{"prod": {"roles": {"worker": {"replicas": 16}}, "queue": "research"}}],
         json_schema_extra=OnChange.IN_PLACE_BY_PATCH,
-        description="What differs in an environment, by its name: a merge patch (RFC 7386) on the rest of the file, "
-        "without `name`. null removes a value, a list takes the place of a list, and the items of a list that "
-        "have names may be patched as a mapping of their names.",
+        description="Merge patches (RFC 7386) on this file, by environment; items with names may be a mapping by name.",
     )
 
     # the experiment before an overlay was applied; a file has no field for it

@@ -22,24 +22,20 @@ class ScriptLauncher(Model, on_change=OnChange.NEW_REVISION):
 
     script: NonEmpty = Field(description="Path of the training script in the image.")
     args: Arguments = Field(default=[], description="Arguments of the script.")
-    launcher_args: Arguments = Field(
-        default=[], description="Further options of the launcher itself, before the script."
-    )
+    launcher_args: Arguments = Field(default=[], description="Options of the launcher, before the script.")
     processes_per_node: int | None = Field(
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="Processes on each pod. Empty: one per accelerator of the pod, one where it has none.",
+        description="Processes on each pod. Empty: one per accelerator, or one.",
     )
 
 
 class Elastic(Model, on_change=OnChange.NEW_REVISION):
     """Bounds within which ranked replicas may change while the job runs."""
 
-    min_nodes: int = Field(
-        ge=1, le=defaults.MOST_REPLICAS, description="Fewest ranked pods with which training goes on."
-    )
-    max_nodes: int = Field(ge=1, le=defaults.MOST_REPLICAS, description="Most ranked pods that may join.")
+    min_nodes: int = Field(ge=1, le=defaults.MOST_REPLICAS, description="Fewest ranked pods that train.")
+    max_nodes: int = Field(ge=1, le=defaults.MOST_REPLICAS, description="Most ranked pods that train.")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -53,14 +49,14 @@ class Torchrun(ScriptLauncher, on_change=OnChange.NEW_REVISION):
 
     elastic: Elastic | None = Field(
         default=None,
-        description="Makes the job elastic: torchrun's --nnodes=min:max with a c10d rendezvous; replicas of ranked "
-        "roles then update in place within the bounds. Empty: static.",
+        description="Makes the job elastic, with a c10d rendezvous; ranked replicas change in place within the "
+        "bounds. Empty: static.",
     )
     max_restarts: int = Field(
         default=0,
         ge=0,
         le=2**31 - 1,
-        description="How often torchrun restarts its processes before it fails; with 0 a failure is final.",
+        description="Restarts of the processes before torchrun fails.",
     )
 
 
@@ -69,8 +65,7 @@ class Accelerate(ScriptLauncher, on_change=OnChange.NEW_REVISION):
 
     rdzv_backend: Literal["static", "c10d"] = Field(
         default="static",
-        description="Rendezvous of the processes. static: machine ranks are those of the plan; c10d: it "
-        "assigns other ranks.",
+        description="Rendezvous. static: ranks of the plan; c10d: its own ranks.",
     )
 
 
@@ -79,8 +74,7 @@ class Deepspeed(ScriptLauncher, on_change=OnChange.NEW_REVISION):
 
     role: Label | None = Field(
         default=None,
-        description="Role of one pod that launches. Empty: the first ranked role, which then computes too; an "
-        "unranked role launches and computes nothing.",
+        description="Role of the pod that launches; an unranked one only launches. Empty: the first ranked role.",
     )
 
 
@@ -89,7 +83,7 @@ class Mpi(Model, on_change=OnChange.NEW_REVISION):
     plan."""
 
     command: Command = Field(description="What each process runs.")
-    launcher_args: Arguments = Field(default=[], description="Further options of mpirun, before the command.")
+    launcher_args: Arguments = Field(default=[], description="Options of mpirun, before the command.")
     processes_per_node: int | None = Field(
         default=None, ge=1, le=2**31 - 1, description=ScriptLauncher.model_fields["processes_per_node"].description
     )
@@ -105,8 +99,7 @@ class Tensorflow(Model, on_change=OnChange.NEW_REVISION):
     command: Command = Field(description="What each pod runs.")
     task_types: dict[Label, TaskType] = Field(
         default={},
-        description="TensorFlow's task type of ranked roles; a role that is not named here is called like its type "
-        "(chief, worker, ps, evaluator).",
+        description="Task types of ranked roles. Empty: the roles' names.",
     )
 
 
@@ -137,8 +130,7 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
     command: Command | None = Field(
         default=None,
         examples=[["python", "/app/train.py"]],
-        description="Start this command on each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and "
-        "MASTER_PORT in its environment.",
+        description="Command of each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT.",
     )
 
     @property

@@ -81,9 +81,9 @@ RuleCode = Annotated[str, StringConstraints(pattern=RULE)]
 class Cost(Model, on_change=OnChange.NO_OBJECT):
     """An amount of money per hour."""
 
-    amount: float = Field(ge=0, description="Amount in `currency` for one hour.")
+    amount: float = Field(ge=0, description="Amount for one hour.")
     currency: Annotated[str, StringConstraints(pattern=CURRENCY)] = Field(
-        description="ISO 4217 code (USD); prices in another one are not compared."
+        description="ISO 4217 code (USD); other currencies are not compared."
     )
 
 
@@ -93,42 +93,39 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
     severity: dict[RuleCode, Severity] = Field(
         default={},
         examples=[{"TF-IMG-2": "error"}],
-        description="Severity of a rule by its code: off, warning (a note) or error. Empty: as "
-        "docs/reference/limits.md has it.",
+        description="Severity of a rule by its code (docs/reference/limits.md). Empty: its default.",
     )
     waivable: dict[RuleCode, list[NonEmpty]] = Field(
         default={},
         examples=[{"TF-COST-1": ["team-lead"]}],
-        description="Codes whose findings an experiment may waive, of limits (TF-COST-1) and of reviews "
-        "(TR-RESTART-1), each with those who may own such a waiver. Empty: none.",
+        description="Who may own a waiver, by the code of a limit (TF-COST-1) or of a review (TR-RESTART-1). "
+        "Empty: none.",
     )
     longest_waiver: Duration = Field(
         default=defaults.LONGEST_WAIVER,
-        description="How far away the last day of a waiver may be (30d). Who agreed to it then looks at it again.",
+        description="Longest time until the last day of a waiver.",
     )
     pod_security: PodSecurity = Field(
         default="baseline",
         json_schema_extra=OnChange.NEW_REVISIONS,
-        description="Level of Kubernetes' Pod Security Standards that all pods must meet; `host_network`, "
-        "`host_paths` and `rdma.capabilities` open single parts of it. Under `restricted`, trainform sets what "
-        "the level asks for in the containers that it makes, and experiments need `run_as`. `privileged` and "
-        "`baseline` make the same objects.",
+        description="Pod Security Standard of all pods. trainform sets what `restricted` requires, and "
+        "experiments need `run_as`.",
     )
     host_network: bool = Field(default=False, description="Whether pods may use the node's network.")
     host_paths: list[Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH)]] = Field(
-        default=[], description="Folders of the node that pods may mount, with all below them. Empty: none."
+        default=[], description="Folders of the node that pods may mount."
     )
     volume_types: list[VolumeType] = Field(
-        default=USUAL_VOLUMES, description="Types of volumes that pods may have, other than `hostPath`."
+        default=USUAL_VOLUMES, description="Types of volumes; `host_paths` is the limit for `hostPath`."
     )
-    runtime_classes: list[Subdomain] = Field(default=[], description="Runtime classes that pods may name. Empty: none.")
+    runtime_classes: list[Subdomain] = Field(default=[], description="Runtime classes that pods may name.")
     metadata_keys: list[LabelKey] = Field(
         default=[],
         examples=[["k8s.v1.cni.cncf.io/networks"]],
-        description="Labels and annotations that are allowed in spite of TF-POD-6. Empty: none.",
+        description="Labels and annotations that are allowed in spite of TF-POD-6.",
     )
     registries: list[Annotated[str, StringConstraints(pattern=REGISTRY)]] = Field(
-        default=[], description="Registries (and paths in them) that images may come from. Empty: any."
+        default=[], description="Registries, or paths in them, that images may come from. Empty: any."
     )
     max_accelerators: int | None = Field(
         default=None, ge=0, le=2**31 - 1, description="Most accelerators of one experiment. Empty: what the nodes hold."
@@ -136,62 +133,57 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
     resources: list[ExtendedResource] = Field(
         default=[],
         examples=[["smarter-devices/fuse"]],
-        description="Extended resources that pods may ask for, in addition to `accelerators` and `rdma`. Empty: none.",
+        description="Extended resources, in addition to `accelerators` and `rdma`.",
     )
     shared_memory_share: float | None = Field(
         default=None,
         gt=0,
         le=1,
-        description="Most shared memory of a pod, as a share of the memory of its node (0.5); a volume in memory "
-        "without a `sizeLimit` counts as the whole node. Empty: no limit.",
+        description="Most shared memory of a pod, as a share of its node's memory (0.5). Empty: no limit.",
     )
     max_cost_per_hour: Cost | None = Field(
         default=None,
         examples=[{"amount": 500, "currency": "USD"}],
-        description="Most that one experiment may cost per hour, by the prices of `accelerators`. Empty: no limit.",
+        description="Most that one experiment may cost per hour. Empty: no limit.",
     )
     max_run_time: Duration | None = Field(
         default=None,
-        description="Longest time that a pod may run (72h): pods must have an `activeDeadlineSeconds` of at most "
-        "this, less what their `terminationGracePeriodSeconds` is above 30. Empty: no limit.",
+        description="Longest `activeDeadlineSeconds` of a pod, which then is required. Empty: no limit.",
     )
     queues: list[QueueName] | None = Field(
         default=None, description="Queues that experiments may name. Empty: all of the environment."
     )
-    own_queues: bool = Field(default=True, description="Whether an experiment may have its own queue.")
+    own_queues: bool = Field(default=True, description="Whether an experiment may create a queue.")
     max_queue_weight: int | None = Field(
         default=None, ge=1, le=65535, description="Largest `weight` of an experiment's own queue. Empty: no limit."
     )
     priority_classes: list[Subdomain] | None = Field(
         default=None,
-        description="Priority classes that pods may name. Empty: those of the environment, or where it has none, any "
-        "but `system-…`.",
+        description="Priority classes that pods may name. Empty: those of the environment, or any but `system-…`.",
     )
     service_accounts: list[Subdomain] = Field(
         default=[],
         examples=[["train"]],
-        description="Service accounts that pods may have, in addition to `default`. Empty: none.",
+        description="Service accounts of pods, in addition to `default`.",
     )
     resource_claims: list[Subdomain] = Field(
         default=[],
         examples=[["one-gpu"]],
-        description="ResourceClaimTemplates by which pods may claim devices. Empty: none.",
+        description="ResourceClaimTemplates by which pods may claim devices.",
     )
     job_managers: list[NonEmpty] = Field(
         default=[],
         examples=[["kueue.x-k8s.io/multikueue"]],
-        description="Controllers that a patch may name in `managedBy` of a job, in addition to its operator. "
-        "Empty: none.",
+        description="Controllers that a job may name in `managedBy`, in addition to its operator.",
     )
     cache_backends: bool = Field(
-        default=False, description="Whether a patch may give a job a `cacheBackend`, whose pods no other limit counts."
+        default=False, description="Whether a patch may set a `cacheBackend`, whose pods no limit counts."
     )
     tolerations: list[LabelKey] | None = Field(
         default=None,
         examples=[["spot"]],
-        description="Keys of taints that pods may tolerate, in addition to those of the environment. Empty: any, but "
-        "never every taint at once.",
+        description="Keys of taints, in addition to the environment's. Empty: any, but not all at once.",
     )
     service_types: list[Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"]] = Field(
-        default=["ClusterIP"], description="Types of Services. External addresses of a Service need LoadBalancer."
+        default=["ClusterIP"], description="Types of Services; external addresses need LoadBalancer."
     )

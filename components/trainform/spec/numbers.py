@@ -23,6 +23,8 @@ PATCHES = frozenset({"pod_overrides", "manifest_overrides"})  # fields of unknow
 
 def misread(data: Any, written: Mapping[str, str]) -> Iterator[Problem]:
     """Yield a problem for each number that YAML 1.1 and 1.2 read differently. written: see `Source`."""
+    if all(map(_PLAIN.match, written.values())):
+        return
     for parts, number in _numbers(data, ()):
         where = join_path(parts)
         text = written.get(where)

@@ -45,21 +45,16 @@ class GitCheckout(Model, on_change=OnChange.NEW_REVISION):
     runs in the step."""
 
     repository: Repository = Field(
-        description="Address of the repository on a server: https, http, ssh or git, or USER@HOST:PATH over SSH. "
-        "Variables of the step stand in it as $(NAME): a token from a Secret as "
-        "https://USER:$(TOKEN)@HOST/PATH, percent-encoded."
+        description="Address by https, http, ssh, git or USER@HOST:PATH; $(NAME) is a variable of the step, such "
+        "as a token."
     )
     commit: Annotated[str, StringConstraints(pattern=COMMIT)] = Field(
-        description="Full hash of the commit, of 40 or 64 digits: a branch would be another one tomorrow."
+        description="Full hash of the commit, of 40 or 64 digits."
     )
-    path: AbsolutePath = Field(
-        description="Where the containers find the checkout, an absolute path; an empty volume of the pod."
-    )
-    key: KeyRef | None = Field(
-        default=None, description="Private key for a repository over SSH, an entry of a Secret. Empty: none."
-    )
+    path: AbsolutePath = Field(description="Absolute path of the checkout in the containers.")
+    key: KeyRef | None = Field(default=None, description="Private key for SSH, an entry of a Secret. Empty: none.")
     known_hosts: list[Annotated[NonEmpty, AfterValidator(known_hosts_line)]] = Field(
-        default=[], description="Lines of known_hosts for the repository's server, one per item; needed with `key`."
+        default=[], description="Lines of known_hosts for the server; `key` needs them."
     )
 
     @model_validator(mode="after")
@@ -83,14 +78,13 @@ class Step(OneOf, on_change=OnChange.NEW_REVISION):
         default=None, description="Check out a commit; the image needs git. Empty: `command`."
     )
     command: Command | None = Field(default=None, description="What it runs. Empty: `git`.")
-    image: Image | None = Field(default=None, description="Empty: the role's image.")
+    image: Image | None = Field(default=None, description="Image with the program. Empty: the role's image.")
     env: Env = Field(default={}, description="Further variables.")
     roles: list[Label] | None = Field(default=None, description="Roles that run it. Empty: all ranked roles.")
     on: Literal["each-pod", "first-pod"] | None = Field(
         default=None,
-        description="Which pods of these roles run it: each-pod, all at once, or first-pod, the one for which the "
-        "others wait (the pod that launches, otherwise the first by rank), as befits what writes to a claim that the "
-        "pods share. Its image needs /bin/sh then. Empty: each-pod, with a note where the pods share such a claim.",
+        description="Pods that run it: all, or the launching or first ranked one while the others wait, for "
+        "shared claims. Empty: each-pod.",
     )
 
     @model_validator(mode="after")

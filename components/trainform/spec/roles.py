@@ -38,12 +38,10 @@ class EnvSource(OneOf, on_change=OnChange.NEW_REVISION):
 
     one_of = ("secret", "config_map", "field")
 
-    secret: KeyRef | None = Field(
-        default=None, description="From a Secret; the value never appears in plan or preview."
-    )
+    secret: KeyRef | None = Field(default=None, description="From a Secret; plan and preview never show the value.")
     config_map: KeyRef | None = Field(default=None, description="From a ConfigMap.")
     field: PodField | None = Field(
-        default=None, description="From a field of the pod, such as status.podIP or metadata.labels['KEY']."
+        default=None, description="From a field of the pod (status.podIP, metadata.labels['KEY'])."
     )
 
 
@@ -54,10 +52,10 @@ class Toleration(Model, on_change=OnChange.NEW_REVISION):
     """A taint that the pods may ignore; the fields are those of Kubernetes."""
 
     key: LabelKey | None = Field(
-        default=None, description="Key of the taint. Empty: every taint, which needs operator Exists."
+        default=None, description="Key of the taint. Empty: every taint, with operator Exists."
     )
     operator: Literal["Exists", "Equal"] = Field(default="Equal", description="How to compare, as in Kubernetes.")
-    value: LabelValue | None = Field(default=None, description="Value of the taint. Empty: operator Exists has none.")
+    value: LabelValue | None = Field(default=None, description="Value of the taint. Empty: none, with operator Exists.")
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
         default=None, description="Effect to tolerate. Empty: every effect."
     )
@@ -65,7 +63,7 @@ class Toleration(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="How long to stay on a node that gets a NoExecute taint, in seconds. Empty: for ever.",
+        description="Time on a node that gets a NoExecute taint. Empty: for ever.",
     )
 
 
@@ -73,7 +71,7 @@ class InitContainer(Model, on_change=OnChange.NEW_REVISION):
     """A container that runs to completion before the role's container starts, with the same volumes and environment."""
 
     name: Label = Field(description="Its name in the pod.")
-    image: Image | None = Field(default=None, description="Empty: the role's image.")
+    image: Image | None = Field(default=None, description="Image with the program. Empty: the role's image.")
     command: Command = Field(description="What it runs.")
     env: Env = Field(default={}, description="Further variables.")
 
@@ -89,16 +87,16 @@ class Policy(Model, on_change=OnChange.NEW_REVISION):
         | None
     ) = Field(
         default=None,
-        description="Upon this event. Empty: upon an exit code. PodEvicted is raised by a voluntary scale-down too.",
+        description="Event to act upon; a scale-down raises PodEvicted too. Empty: an exit code.",
     )
     exit_code: int | None = Field(
         default=None,
         ge=-(2**31),
         le=2**31 - 1,
-        description="Upon this exit code of the first container, not 0. Empty: upon an event.",
+        description="Exit code of the first container, not 0. Empty: an event.",
     )
     timeout: Duration | None = Field(
-        default=None, description="Wait this long before acting (5m); PodPending needs it. Empty: act at once."
+        default=None, description="Time before it acts; PodPending needs it. Empty: at once."
     )
 
     @model_validator(mode="after")
@@ -124,72 +122,64 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         json_schema_extra=OnChange.IN_PLACE_WITHOUT_RANKS,
         description="Pods of this role. 0 pauses an unranked role.",
     )
-    ranked: bool = Field(
-        default=True, description="Whether its pods are nodes of the training world (RANK, WORLD_SIZE)."
-    )
+    ranked: bool = Field(default=True, description="Whether its pods have ranks in the training world.")
     min_available: int | None = Field(
         default=None,
         ge=0,
         le=defaults.MOST_REPLICAS,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,
-        description="Pods that must be placed together before any starts (gang). Empty: all of them, those of an "
-        "unranked role too. Where a launcher starts a static world, no ranked pod can be left out.",
+        description="Pods that must be placed together (gang); a static job needs all ranked ones. Empty: all of them.",
     )
-    image: Image | None = Field(default=None, description="Empty: the experiment's image.")
+    image: Image | None = Field(default=None, description="Image of this role. Empty: the experiment's.")
     command: Command | None = Field(
         default=None,
-        description="What its pods run instead of the launcher; an unranked role needs one. Empty: the launcher.",
+        description="Command instead of the launcher; an unranked role needs one. Empty: the launcher.",
     )
     accelerators: dict[Label, Annotated[int, Field(ge=0, le=defaults.MOST_OF_A_NODE)]] = Field(
         default={},
         max_length=1,
         examples=[{"a800": 8}],
-        description="Accelerators of each pod by the environment's kind ({a800: 8}).",
+        description="Accelerators of each pod, by the environment's kind.",
     )
     cpu: Quantity | None = Field(
-        default=None, description="CPU cores of each pod, request and limit (8, 500m). Empty: unlimited."
+        default=None, description="CPU cores of each pod, request and limit. Empty: unlimited."
     )
-    memory: Bytes | None = Field(
-        default=None, description="Memory of each pod in bytes, request and limit (64Gi). Empty: unlimited."
-    )
+    memory: Bytes | None = Field(default=None, description="Memory of each pod, request and limit. Empty: unlimited.")
     resources: dict[ResourceName, Quantity] = Field(
-        default={}, description="Any other resource by its name in Kubernetes (ephemeral-storage: 100Gi)."
+        default={}, description="Other resources by their names in Kubernetes (ephemeral-storage: 100Gi)."
     )
     shared_memory: Bytes | None = Field(
-        default=None, description="Empty: the experiment's `shared_memory`. 0: none for this role."
+        default=None, description="Size of /dev/shm, 0 for none. Empty: the experiment's."
     )
     env: Env = Field(
-        default={}, examples=[{"NCCL_DEBUG": "INFO"}], description="Variables of this role; they win over every other."
+        default={}, examples=[{"NCCL_DEBUG": "INFO"}], description="Variables of this role; they win over all others."
     )
     init: list[InitContainer] = Field(default=[], description="Containers that run first, in order.")
     restart: Restart | None = Field(
         default=None,
-        description="Empty: the experiment's `restart`. Where an operator cannot leave out an unranked role that gives "
-        "up, its own never or `3 times` ends the job (docs/reference/backends.md).",
+        description="Reaction to a failure in this role (docs/reference/backends.md). Empty: the experiment's.",
     )
     max_retry: int | None = Field(
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="Fail at the Nth restart of a container, over all pods of the role (3 allows two restarts). "
-        "Empty: one more than the number in `restart`, else 3.",
+        description="Fail at the Nth restart of a container, counted over the role (3 allows two restarts). "
+        "Empty: one more than in `restart`, or 3.",
     )
     policies: list[Policy] | None = Field(
         default=None,
-        description="Lifecycle policies of this role. One for an event takes the place of the default for that "
-        "event, `*` of all of them; other defaults stay. Empty: the defaults (`policies` of the "
-        "experiment has them); []: none of them.",
+        description="Lifecycle policies of this role, before those of the experiment; [] removes the defaults. "
+        "Empty: the defaults.",
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
-        default={}, description="Labels that its nodes must have, in addition to those of the environment."
+        default={}, description="Labels of its nodes, in addition to the environment's."
     )
     tolerations: list[Toleration] = Field(
-        default=[], description="Taints it may ignore, in addition to those of the environment."
+        default=[], description="Taints that its pods may ignore, in addition to the environment's."
     )
     labels: dict[LabelKey, LabelValue] = Field(default={}, description="Labels of its pods.")
     annotations: dict[LabelKey, Text] = Field(default={}, description="Annotations of its pods.")
     pod_overrides: Patch = Field(
         default={},
-        description="Merge patch (RFC 7386) on the rendered pod template, for what has no field here; a list of "
-        "named items may be patched as a mapping of their names. Shown in the plan.",
+        description="Merge patch (RFC 7386) on the pod template; a list of named items may be a mapping by name.",
     )

@@ -17,29 +17,27 @@ class Ssh(Model, on_change=OnChange.NEW_REVISION):
 
     secret: Subdomain | None = Field(
         default=None,
-        description="Name of a Secret that exists in the namespace and holds the files of ~/.ssh. Empty: "
-        "trainform creates one, with keys derived from the stack's secret `trainform:sshSecret`.",
+        description="Existing Secret with the files of ~/.ssh. Empty: keys derived from the stack's secret "
+        "`trainform:sshSecret`.",
     )
     rotation: int = Field(
         default=1,
         ge=1,
         le=2**31 - 2,
         json_schema_extra=OnChange.IN_PLACE,
-        description="Number of the derived keys; count up to have new ones. The keys before and after it are "
-        "accepted too, so that running pods keep meeting.",
+        description="Number of the derived keys; count up to rotate them.",
     )
     port: int | None = Field(
         default=None,
         ge=1,
         le=65535,
-        description="Port of the pods' sshd. Empty: 22, or 2022 for a user other than root; on the host network one "
-        "of the environment's range.",
+        description="Port of sshd. Empty: 22, 2022 if not root, or one of `ports` on the host network.",
     )
     roles: list[Label] | None = Field(
         default=None,
         min_length=1,
-        description="Roles that get the identity; ranked ones of them run an sshd. Empty: all ranked roles, and the "
-        "one that launches.",
+        description="Roles with the identity; ranked ones run an sshd. Empty: all ranked roles, and the one that "
+        "launches.",
     )
 
     @model_validator(mode="after")
@@ -60,9 +58,9 @@ class RunAs(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="Numeric group id, also of mounted files (fsGroup). Empty: the user's number.",
+        description="Numeric group id, also of mounted files. Empty: the user's number.",
     )
     home: AbsolutePath = Field(
         default=defaults.HOME,
-        description="Home folder of that user in the image's passwd; SSH looks for its files there.",
+        description="Home folder of that user, where SSH looks for its files.",
     )

@@ -20,20 +20,19 @@ AccessModes = Annotated[list[AccessMode], Field(min_length=1)]
 class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):
     """A claim that trainform creates: its size, its class and its fate at `pulumi destroy`."""
 
-    size: Size = Field(json_schema_extra=OnChange.GROWS, description="Requested size in bytes (2Ti).")
+    size: Size = Field(json_schema_extra=OnChange.GROWS, description="Requested size.")
     storage_class: Label | None = Field(
         default=None,
         alias="class",
-        description="Name of a class in the environment's `storage_classes`. Empty: the cluster's default class.",
+        description="Class of the environment's `storage_classes`. Empty: the cluster's default class.",
     )
     access_modes: AccessModes = Field(
-        default=["ReadWriteMany"], description="How nodes may mount it; pods of a gang land on many nodes."
+        default=["ReadWriteMany"], description="How nodes may mount it; a gang has many nodes."
     )
     keep: bool = Field(
         default=False,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="Whether `pulumi destroy` leaves the claim and its data; the next `up` adopts it again. false: "
-        "it is destroyed with the rest.",
+        description="Whether `pulumi destroy` keeps the claim and its data, for the next `up`.",
     )
 
 
@@ -43,12 +42,12 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
     model_config = ConfigDict(json_schema_extra=only_one(("claim", "size")))
 
     claim: Subdomain | None = Field(
-        default=None, description="Name of a claim that exists in the namespace. Empty: one of this `size` is created."
+        default=None, description="Existing claim of the namespace. Empty: a new one of this `size`."
     )
     size: Size | None = Field(
         default=None,
         json_schema_extra=OnChange.GROWS,
-        description=f"{ClaimRequest.model_fields['size'].description} Empty: `claim` names one that exists.",
+        description="Requested size of a new claim. Empty: `claim` exists.",
     )
     storage_class: Label | None = Field(
         default=None,
@@ -66,9 +65,9 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
     )
     mount: AbsolutePath = Field(description="Where the containers see it, an absolute path.")
     sub_path: RelativePath | None = Field(
-        default=None, description="Folder inside the volume to mount, relative. Empty: the whole volume."
+        default=None, description="Folder of the volume to mount. Empty: the whole volume."
     )
-    read_only: bool = Field(default=False, description="Mount without write access.")
+    read_only: bool = Field(default=False, description="Whether to mount it without write access.")
     roles: list[Label] | None = Field(default=None, description="Roles that mount it. Empty: every role.")
 
     @model_validator(mode="after")

@@ -23,12 +23,10 @@ def _written(reason: str) -> str:
 class Waiver(Model, on_change=OnChange.NO_OBJECT):
     """One finding that is accepted. It ends when the finding changes, or after its last day."""
 
-    rule: RuleCode = Field(description="Code of the rule; the environment's `limits.waivable` must have it.")
+    rule: RuleCode = Field(description="Code of the rule, which the environment's `limits.waivable` names.")
     finding: Annotated[str, StringConstraints(pattern=FINGERPRINT)] = Field(
-        description="Fingerprint of the finding, as `trainform check` or `trainform review` prints it."
+        description="Fingerprint of the finding, from `trainform check` or `trainform review`."
     )
     reason: Annotated[NonEmpty, AfterValidator(_written)] = Field(description="Why the finding is accepted.")
-    owner: NonEmpty = Field(
-        description="Who answers for it; one of those that the environment's `limits.waivable` has for the rule."
-    )
+    owner: NonEmpty = Field(description="Owner of the waiver, whom `limits.waivable` names for the rule.")
     until: datetime.date = Field(description="Last day on which it holds (2026-12-31).")

@@ -27,49 +27,6 @@ def replicated(made: Plan) -> dict[str, dict[str, Any]]:
     return {each["name"]: each["template"]["spec"] for each in job(made)["spec"]["replicatedJobs"]}
 
 
-def test_a_job_for_each_role() -> None:
-    made = plan(**JOBSET, roles=WITH_EXTRAS)
-    found = replicated(made)
-    assert {name: (spec["parallelism"], spec["completions"]) for name, spec in found.items()} == {
-        "master": (1, 1), "worker": (3, 3), "evaluation-watcher": (4, 4),
-    }  # fmt: skip
-    assert {spec["completionMode"] for spec in found.values()} == {"Indexed"}
-
-
-def test_defaults_that_webhook_and_controller_need_are_rendered() -> None:
-    """The controller reads both without a look whether they are there."""
-    spec = job(plan(**JOBSET))["spec"]
-    assert spec["network"] == {
-        "enableDNSHostnames": True, "subdomain": "sdxl-lora", "publishNotReadyAddresses": True,
-    }  # fmt: skip
-    assert spec["successPolicy"] == {"operator": "All"}
-
-
-def test_names_are_those_of_indexed_jobs() -> None:
-    made = plan(**JOBSET, roles={"worker": {"replicas": 2}})
-    found, further = BACKENDS["jobset"].pods(made, job_manifests(made))
-    planned = [pod.name for pod in made.pods()]
-    assert planned == [f"{made.job}-worker-0-0", f"{made.job}-worker-0-1"]
-    assert [pod["spec"]["hostname"] for pod in found] == planned
-    assert [f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for pod in found] == [
-        pod.address for pod in made.pods()
-    ]
-    assert made.rendezvous.address == f"{planned[0]}.sdxl-lora"
-    assert further == {}
-
-
-def test_ranks_come_from_the_completion_index() -> None:
-    made = plan(**JOBSET, roles={"master": {"replicas": 1}, "worker": {"replicas": 2}})
-    found, _ = BACKENDS["jobset"].pods(made, job_manifests(made))
-    label = "batch.kubernetes.io/job-completion-index"
-    for pod, index in zip(found, ("0", "0", "1"), strict=True):
-        entry = next(
-            entry for entry in pod["spec"]["containers"][0]["env"] if entry["name"] == "TRAINFORM_REPLICA_INDEX"
-        )
-        assert entry["valueFrom"]["fieldRef"]["fieldPath"] == f"metadata.labels['{label}']"
-        assert pod["metadata"]["labels"][label] == index
-
-
 def test_a_value_of_the_user_for_the_index_wins() -> None:
     made = plan(**JOBSET, env={"JOB_COMPLETION_INDEX": "7"})
     container = replicated(made)["worker"]["template"]["spec"]["containers"][0]

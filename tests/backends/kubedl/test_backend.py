@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.replica_jobs import main
-from tests.support.samples import environment, job, plan, reasons
+from tests.support.samples import job, plan, reasons
 from trainform.backends.table import BACKENDS
 from trainform.job.objects import job_manifests
 from trainform.plan import Plan
@@ -19,46 +19,6 @@ TENSORFLOW: dict[str, Any] = {
     "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}},
 }
 HOST: dict[str, Any] = {"network": {"host": True}}
-NODES = environment(namespace={"name": "kubedl"}, limits={("host_network"): True, "host_paths": ["/tmp/data"]})  # noqa: S108 - the reference's
-# As it was published: no field has a word for a folder of the node, another request than limit, and KubeDL's own
-# ExitCode.
-DATA: dict[str, Any] = {
-    "spec": {
-        "containers": {
-            "main": {
-                "resources": {"requests": {"cpu": "1024m", "memory": "1Gi"}},
-                "volumeMounts": {"training-data": {"mountPath": "/train"}},
-            }
-        },
-        "volumes": {"training-data": {"hostPath": {"path": "/tmp/data", "type": "DirectoryOrCreate"}}},  # noqa: S108 - the reference's
-    }
-}
-CASE_4: dict[str, Any] = {
-    **BACKEND,
-    "name": "mnist",
-    "image": "kubedl/tf-mnist-with-summaries:1.0",
-    "launcher": {
-        "tensorflow": {
-            "command": [
-                "python",
-                "/var/tf_mnist/mnist_with_summaries.py",
-                "--log_dir=/train/logs",
-                "--learning_rate=0.01",
-                "--batch_size=150",
-            ]
-        }
-    },
-    "roles": {
-        "ps": {"replicas": 2, "cpu": "2048m", "memory": "2Gi", "pod_overrides": DATA},
-        "worker": {
-            "replicas": 3,
-            "cpu": "2048m",
-            "memory": "2Gi",
-            "pod_overrides": {"spec": {**DATA["spec"], "restartPolicy": "ExitCode"}},
-        },
-    },
-    "manifest_overrides": {"job": {"spec": {"cleanPodPolicy": "None"}}},
-}
 
 
 def on_it(**parts: Any) -> Plan:
@@ -76,37 +36,6 @@ def problems_on(**parts: Any) -> dict[str, str]:
 
 def env(replicas: dict[str, Any]) -> dict[str, Any]:
     return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in main(replicas)["env"]}
-
-
-@pytest.mark.parametrize("host", [False, True])
-def test_the_reference(host: bool) -> None:
-    """Case 4 of the published ones, on the container network and on the host's."""
-    body = job(plan(cluster=NODES, **CASE_4, network={"host": host}))
-    metadata, found = body["metadata"], body["spec"]
-    assert (body["apiVersion"], body["kind"], metadata["namespace"]) == (
-        "training.kubedl.io/v1alpha1",
-        "TFJob",
-        "kubedl",
-    )
-    assert metadata["annotations"].get("kubedl.io/network-mode") == ("host" if host else None)
-    assert found["cleanPodPolicy"] == "None"
-    assert found["schedulingPolicy"] == {"minAvailable": 5, "queue": "default"}
-    assert list(found["tfReplicaSpecs"]) == ["PS", "Worker"]
-    for name, count, restart in (("PS", 2, "Never"), ("Worker", 3, "ExitCode")):
-        replicas = found["tfReplicaSpecs"][name]
-        assert (replicas["replicas"], replicas["restartPolicy"]) == (count, restart)
-        made, container = replicas["template"]["spec"], main(replicas)
-        assert (container["name"], container["image"]) == ("tensorflow", "kubedl/tf-mnist-with-summaries:1.0")
-        assert container["args"] == CASE_4["launcher"]["tensorflow"]["command"]
-        assert container["resources"] == {
-            "requests": {"cpu": "1024m", "memory": "1Gi"},
-            "limits": {"cpu": "2048m", "memory": "2Gi"},
-        }
-        assert {"name": "training-data", "mountPath": "/train"} in container["volumeMounts"]
-        folder = {"path": "/tmp/data", "type": "DirectoryOrCreate"}  # noqa: S108 - the reference's
-        assert {"name": "training-data", "hostPath": folder} in made["volumes"]
-        assert container["ports"] == [{"name": "tfjob-port", "containerPort": 2222, "protocol": "TCP"}]
-        assert ("restartPolicy" in made, made.get("hostNetwork", False)) == (False, host)
 
 
 def test_a_pytorch_job() -> None:
@@ -208,19 +137,6 @@ def test_an_evaluator_is_never_made() -> None:
 )
 def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
     assert list(problems_on(**{"roles": POOL, **parts})) == [path]
-
-
-@pytest.mark.parametrize(
-    ("patch", "path"),
-    [
-        ({"schedulingPolicy": {"queue": "night"}}, "spec.schedulingPolicy.queue"),
-        ({"pytorchReplicaSpecs": {"Worker": {"replicas": 7}}}, "spec.pytorchReplicaSpecs.Worker.replicas"),
-    ],
-)
-def test_patches_of_what_the_plan_decides(patch: dict[str, Any], path: str) -> None:
-    assert list(problems_on(roles=POOL, manifest_overrides={"job": {"spec": patch}})) == [
-        f"manifest_overrides.job.{path}"
-    ]
 
 
 def test_trainform_renders_no_service() -> None:

@@ -34,14 +34,6 @@ def ports(pod: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_they_are_called_as_planned(case: str) -> None:
-    plan = on_it(**CASES[case])
-    found, config_maps = BACKENDS["kubedl"].pods(plan, job_manifests(plan))
-    assert [pod["metadata"]["name"] for pod in found] == [pod.name for pod in plan.pods()]
-    assert config_maps == {}
-
-
-@pytest.mark.parametrize("case", CASES)
 def test_the_plan_knows_the_appended_variables(case: str) -> None:
     plan = on_it(**CASES[case])
     body = job(plan)

@@ -89,13 +89,6 @@ def test_roles_speak_for_the_job() -> None:
     assert speaking(**MPI) == ["launcher"]
 
 
-def test_an_elastic_world() -> None:
-    found = pod_env(made(**ELASTIC)[1])
-    assert found["PET_RDZV_ENDPOINT"].endswith("-worker-0:29500")
-    assert (found["PET_NNODES"], found["PET_MAX_RESTARTS"], found["PET_RDZV_BACKEND"]) == ("2:8", "3", "c10d")
-    assert "RANK" not in found
-
-
 def test_tf_config_of_the_operator() -> None:
     found = {pod["metadata"]["name"].partition("-worker")[2]: pod_env(pod) for pod in made(**TENSORFLOW)}
     config = json.loads(found["-1"]["TF_CONFIG"])
@@ -110,12 +103,6 @@ def test_tf_config_of_the_operator() -> None:
 def test_restart_policies_of_pods() -> None:
     roles = {"master": {"restart": "on-failure"}, "worker": {"pod_overrides": {"spec": {"restartPolicy": "ExitCode"}}}}
     assert [pod["spec"]["restartPolicy"] for pod in made(roles=roles)] == ["OnFailure", "Never"]
-
-
-def test_the_port_that_is_taken_for_granted() -> None:
-    master, worker, *_ = made(roles=POOL)
-    assert master["spec"]["containers"][0]["ports"][0]["containerPort"] == 29500
-    assert worker["spec"]["containers"][0]["ports"] == [{"name": "pytorchjob-port", "containerPort": 23456}]
 
 
 def test_an_mpi_job() -> None:

@@ -21,11 +21,7 @@ def test_a_ranked_launcher_needs_a_gpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "path"),
-    [
-        ({"ssh": {}}, "ssh"),
-        ({"network": {"addresses": "service"}}, "network.addresses"),
-    ],
+    ("parts", "path"), [({"ssh": {}}, "ssh"), ({"network": {"addresses": "service"}}, "network.addresses")]
 )
 def test_fields_that_an_mpi_job_does_not_use(parts: dict[str, Any], path: str) -> None:
     assert problems_on(**MPI, **parts)[path].startswith("an MPIJob does not use")
@@ -113,31 +109,6 @@ def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
 )
 def test_keys_that_the_operator_overwrites_are_refused(role: dict[str, Any], path: str) -> None:
     assert list(problems_on(roles={"worker": role}, cluster=environment(limits={}))) == [path]
-
-
-EXTRA = {"replicas": 1, "template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}
-
-
-@pytest.mark.parametrize(
-    ("patch", "path"),
-    [
-        ({"runPolicy": {"schedulingPolicy": {"queue": "night"}}}, "spec.runPolicy.schedulingPolicy.queue"),
-        ({"runPolicy": {"schedulingPolicy": {"minAvailable": 1}}}, "spec.runPolicy.schedulingPolicy.minAvailable"),
-        ({"runPolicy": None}, "spec.runPolicy"),
-        ({"pytorchReplicaSpecs": {"Worker": {"replicas": 7}}}, "spec.pytorchReplicaSpecs.Worker.replicas"),
-        ({"pytorchReplicaSpecs": {"Worker": None}}, "spec.pytorchReplicaSpecs.Worker"),
-        ({"pytorchReplicaSpecs": {"Extra": {"replicas": 1}}}, "spec.pytorchReplicaSpecs.Extra"),
-        ({"pytorchReplicaSpecs": {"Extra": EXTRA}}, "spec.pytorchReplicaSpecs.Extra"),
-        (
-            {"pytorchReplicaSpecs": {"Worker": {"template": {"spec": {"containers": [{"name": "a", "image": "a"}]}}}}},
-            "spec.pytorchReplicaSpecs.Worker.template.spec.containers",
-        ),
-    ],
-)
-def test_patches_of_what_the_plan_decides(patch: dict[str, Any], path: str) -> None:
-    assert list(problems_on(roles=POOL, manifest_overrides={"job": {"spec": patch}})) == [
-        f"manifest_overrides.job.{path}"
-    ]
 
 
 @pytest.mark.parametrize(

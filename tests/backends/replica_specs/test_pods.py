@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainform.backends.replica_specs.pods import made_account, run_time
+from trainform.backends.replica_specs.kinds import made_account, run_time
 
 
 def test_when_a_job_ends() -> None:

@@ -11,22 +11,15 @@ from trainform.backends.table import BACKENDS
 from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 
-ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 KUEUE = environment(admission="kueue", queues={})
 MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["./train"], "role": "launcher"}}}
 APART: dict[str, Any] = {
     **MPI,
-    "roles": {
-        "launcher": {"ranked": False, "cpu": 2},
-        "worker": {"replicas": 3, "accelerators": {"a800": 8}},
-    },
+    "roles": {"launcher": {"ranked": False, "cpu": 2}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}},
 }
 AS_NODE: dict[str, Any] = {
     **MPI,
-    "roles": {
-        "launcher": {"accelerators": {"a800": 8}},
-        "worker": {"replicas": 3, "accelerators": {"a800": 8}},
-    },
+    "roles": {"launcher": {"accelerators": {"a800": 8}}, "worker": {"replicas": 3, "accelerators": {"a800": 8}}},
 }
 HOST = {"host": True}
 
@@ -56,26 +49,6 @@ def container(planned: Plan, group: str) -> dict[str, Any]:
 
 def problems_on(**parts: Any) -> dict[str, str]:
     return reasons(backend="trainer", **parts)
-
-
-def test_the_job_and_its_runtime_carry_the_revision() -> None:
-    planned = made()
-    train_job, of_job = body(planned, "job"), body(planned, "runtime")
-    assert train_job["metadata"]["name"] == of_job["metadata"]["name"] == planned.job
-    assert train_job["spec"] == {
-        "runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": planned.job},
-        "trainer": {"numNodes": 2, "numProcPerNode": 1},
-    }
-    assert [manifest.key for manifest in job_manifests(planned)][-3:-1] == ["runtime", "job"], "the webhook asks for it"
-
-
-def test_one_ranked_role_is_node_under_the_torch_policy() -> None:
-    planned = made(roles={"worker": {"replicas": 4, "accelerators": {"a800": 8}}})
-    assert runtime(planned)["mlPolicy"] == {"numNodes": 4, "torch": {}}
-    assert body(planned, "job")["spec"]["trainer"] == {"numNodes": 4, "numProcPerNode": 8}
-    assert jobs(planned)["node"]["metadata"]["labels"] == {ANCESTOR: "trainer"}
-    assert container(planned, "node")["name"] == "node"
-    assert [pod.name for pod in planned.pods()] == [f"{planned.job}-node-0-{index}" for index in range(4)]
 
 
 def test_the_process_sees_the_plans_rendezvous() -> None:
@@ -111,19 +84,6 @@ def test_the_torch_policy_is_used_only_if_it_agrees_with_the_plan(
     assert found == policy
 
 
-def test_further_roles_have_replicated_jobs_of_their_own() -> None:
-    planned = made(roles=WITH_EXTRAS)
-    found = jobs(planned)
-    assert {name: template["spec"]["parallelism"] for name, template in found.items()} == {
-        "node": 1, "worker": 3, "evaluation-watcher": 4,
-    }  # fmt: skip
-    assert [name for name, template in found.items() if "metadata" in template] == ["node"]
-    assert body(planned, "job")["spec"]["trainer"] == {"numNodes": 1}
-    assert [pod.rank for pod in planned.pods()] == [0, 1, 2, 3, *[None] * 4]
-    assert "command" in container(planned, "worker")
-    assert container(planned, "worker")["command"][0] == "/bin/sh", "no variables of Trainer's are there to overrule"
-
-
 def test_replicas_with_templates_of_their_own() -> None:
     planned = made(network={**HOST, "ports": "per-replica"})
     assert [*jobs(planned)] == ["node-0", "node-1"]
@@ -139,25 +99,6 @@ def test_a_paused_role_is_left_out() -> None:
     assert "rules" not in runtime(planned)["template"]["spec"]["failurePolicy"], "a rule may not name it either"
 
 
-def test_the_launcher_of_mpi_apart() -> None:
-    planned = made(**APART)
-    assert runtime(planned)["mlPolicy"] == {
-        "numNodes": 1,  # of the launcher, which has the label
-        "mpi": {
-            "numProcPerNode": 8,
-            "mpiImplementation": "OpenMPI",
-            "sshAuthMountPath": "/etc/mpi-ssh",
-            "runLauncherAsNode": False,
-        },
-    }
-    assert body(planned, "job")["spec"]["trainer"] == {"numNodes": 3, "numProcPerNode": 8}
-    assert {name: template["spec"]["parallelism"] for name, template in jobs(planned).items()} == {
-        "launcher": 1,
-        "node": 3,
-    }
-    assert [name for name, template in jobs(planned).items() if "metadata" in template] == ["launcher"]
-
-
 @pytest.mark.parametrize(("workers", "nodes"), [(0, 1), (1, 2), (3, 4)])
 def test_a_launcher_that_computes_is_one_of_the_nodes(workers: int, nodes: int) -> None:
     roles = {"launcher": AS_NODE["roles"]["launcher"]}
@@ -166,26 +107,6 @@ def test_a_launcher_that_computes_is_one_of_the_nodes(workers: int, nodes: int) 
     assert runtime(planned)["mlPolicy"]["mpi"]["runLauncherAsNode"] is True
     assert body(planned, "job")["spec"]["trainer"] == {"numNodes": nodes, "numProcPerNode": 8}
     assert sum(template["spec"]["parallelism"] for template in jobs(planned).values()) == nodes
-
-
-def test_the_plans_hostfile_and_identity_win_over_trainers() -> None:
-    planned = made(**APART)
-    main = container(planned, "launcher")
-    assert main["command"][:2] == [
-        "env",
-        "OMPI_MCA_orte_default_hostfile=$(TRAINFORM_KEPT_OMPI_MCA_orte_default_hostfile)",
-    ]
-    env = {entry["name"]: entry.get("value") for entry in main["env"]}
-    assert env["TRAINFORM_KEPT_OMPI_MCA_orte_default_hostfile"] == "/etc/trainform/hostfile"
-    assert env["PRTE_MCA_prte_default_hostfile"] == "/etc/trainform/hostfile", "Trainer sets none for Open MPI 5"
-    mounts = {mount["mountPath"]: mount["name"] for mount in main["volumeMounts"]}
-    assert mounts["/root/.ssh"] == "ssh"
-    assert "/etc/mpi-ssh" not in mounts
-
-
-def test_no_job_waits_for_another_by_the_controller() -> None:
-    """The gang is all pods, also those that would not be made yet."""
-    assert all("dependsOn" not in job for job in runtime(made(**APART))["template"]["spec"]["replicatedJobs"])
 
 
 def test_volcanos_gang_and_queue() -> None:
@@ -258,40 +179,6 @@ def test_an_elastic_job_whose_gang_is_all_of_it() -> None:
     planned = made(launcher=elastic)
     assert planned.min_available == 2
     assert any("Trainer has a fixed number of pods" in note for note in planned.notes)
-
-
-@pytest.mark.parametrize(
-    ("key", "patch", "reason"),
-    [
-        ("job", {"spec": {"trainer": {"numNodes": 5}}}, "the patch makes the value 5, and the plan has 4"),
-        ("job", {"spec": {"trainer": {"numProcPerNode": None}}}, "the patch makes the value empty, and the plan has 8"),
-        (
-            "job",
-            {"spec": {"runtimeRef": {"kind": "ClusterTrainingRuntime"}}},
-            "the patch makes the value ClusterTrainingRuntime",
-        ),
-        (
-            "runtime",
-            {"spec": {"template": {"spec": {"replicatedJobs": {"node": None}}}}},
-            "the patch removes a part that the plan owns",
-        ),
-        (
-            "runtime",
-            {"spec": {"template": {"spec": {"replicatedJobs": {"launcher": None}}}}},
-            "the patch removes a part that the plan owns",
-        ),
-        (
-            "runtime",
-            {"spec": {"template": {"spec": {"replicatedJobs": {"node": {"template": {"spec": {"parallelism": 7}}}}}}}},
-            "the patch makes the value 7, and the plan has 3",
-        ),
-        ("runtime", {"spec": {"mlPolicy": {"numNodes": 4}}}, "the patch makes the value 4, and the plan has 1"),
-    ],
-)
-def test_patches_are_held_to_the_plan(key: str, patch: dict[str, Any], reason: str) -> None:
-    found = problems_on(**AS_NODE, manifest_overrides={key: patch})
-    assert any(reason in text for text in found.values()), found
-    assert all(path.startswith(f"manifest_overrides.{key}.spec.") for path in found)
 
 
 def test_a_patch_that_changes_none_of_that() -> None:

@@ -13,8 +13,6 @@ from trainform.backends.trainer.controller import controller_objects
 from trainform.job.objects import job_manifests
 from trainform.plan import Plan
 
-INDEX = "batch.kubernetes.io/job-completion-index"
-
 
 def pods_of(planned: Plan) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, str]]]:
     found, config_maps = BACKENDS["trainer"].pods(planned, job_manifests(planned))
@@ -42,23 +40,6 @@ def test_they_are_the_plans() -> None:
         assert [f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for pod in found.values()] == [
             pod.address for pod in planned.pods()
         ]
-
-
-def test_variables_of_the_torch_policy() -> None:
-    planned = made(env={"PET_NNODES": "9"})
-    found, config_maps = pods_of(planned)
-    name = planned.job
-    pod = found[f"{name}-node-0-1"]
-    assert {key: value for key, value in variables(pod).items() if key.startswith("PET_")} == {
-        "PET_NNODES": "2",
-        "PET_NPROC_PER_NODE": "1",
-        "PET_NODE_RANK": {"fieldRef": {"fieldPath": f"metadata.annotations['{INDEX}']"}},
-        "PET_MASTER_ADDR": f"{name}-node-0-0.{name}",
-        "PET_MASTER_PORT": "29500",
-    }
-    assert pod["metadata"]["annotations"] == {INDEX: "1", "scheduling.k8s.io/group-name": name}
-    assert pod["spec"]["containers"][0]["ports"] == [{"containerPort": 29500}], "in the place of ours"
-    assert config_maps == {}
 
 
 def test_a_port_of_the_plans_own_stays() -> None:

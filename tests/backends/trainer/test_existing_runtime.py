@@ -26,7 +26,7 @@ from tests.backends.trainer.samples import (
 from tests.support.rendering import plan_job
 from tests.support.samples import environment, reasons
 from trainform.backends.table import BACKENDS
-from trainform.backends.trainer.existing_runtime_rules import check_runtime
+from trainform.backends.trainer.existing_runtime import check_runtime
 from trainform.cli.main import main
 from trainform.errors import InputError
 from trainform.job.objects import job_manifests

@@ -7,13 +7,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from tests.backends.trainer.samples import (
-    MPI,
-    MPI_APART,
-    ON_MPI,
-    plan_on,
-    with_jobs,
-)
+from tests.backends.trainer.samples import MPI, MPI_APART, ON_MPI, plan_on, with_jobs
 from tools import shells
 from trainform.console.progress import SILENT
 

@@ -129,9 +129,7 @@ def on(event: str, action: str, **more: str) -> dict[str, str]:
         (
             {"worker": [on("PodFailed", "RestartJob"), on("*", "RestartJob")]},
             None,
-            {
-                "roles.worker.policies[1].event": EACH,
-            },
+            {"roles.worker.policies[1].event": EACH},
         ),
         ({"ps": [on("TaskCompleted", "CompleteJob")]}, None, {"roles.ps.policies[0].event": NEVER}),
         ({"watcher": [on("TaskCompleted", "CompleteJob")]}, None, {"roles.watcher.policies[0].event": NEVER}),

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from trainform import defaults
 from trainform.manifests.ssh_files import Names, identity_files
 from trainform.plan.launch.launch import WAIT_SCRIPT
+from trainform.plan.launch.prepare import ssh_files
 from trainform.plan.launch.scripts import script
-from trainform.plan.launch.sshd import ssh_files
 
 SECRET = "correct horse battery staple"  # noqa: S105 - of no stack
 ROOT = 0

@@ -64,11 +64,7 @@ RIGHT = [member("a", 0), member("a", 1), member("b", 2)]
         ),
         ([member("b", 0, 2), member("d", 1, 2)], ELASTIC, []),
         ([member("b", 0, 1)], ELASTIC, ["the world has 1 node, the plan says 2 to 4"]),
-        (
-            [member("a", 0), member("a", 1), member("b", 2)],
-            ELASTIC,
-            ["a runs 2 processes, the plan says 1"],
-        ),
+        ([member("a", 0), member("a", 1), member("b", 2)], ELASTIC, ["a runs 2 processes, the plan says 1"]),
     ],
 )
 def test_the_problems_of_a_world_are_listed(members: list[Member], expected: Expected, problems: list[str]) -> None:

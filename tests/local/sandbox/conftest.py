@@ -17,13 +17,7 @@ from trainform.local.sandbox.state import State, read_state
 from trainform.local.toolchain.ensure import ensure
 from trainform.local.toolchain.tools import Toolchain
 
-A800 = {
-    "cpu": "128",
-    "memory": "1Ti",
-    "pods": "110",
-    "baidu.com/a800_80g_cgpu": "8",
-    "rdma/hca": "1",
-}
+A800 = {"cpu": "128", "memory": "1Ti", "pods": "110", "baidu.com/a800_80g_cgpu": "8", "rdma/hca": "1"}
 
 
 def small_settings(folder: Path) -> SandboxSettings:

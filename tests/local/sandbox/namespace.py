@@ -46,8 +46,3 @@ def template(container: str, **spec: object) -> Manifest:
 def roles_of(container: str, **counts: int) -> Manifest:
     """Return replica specs by role name, each with its number of pods."""
     return {role: {"replicas": count, "template": template(container)} for role, count in counts.items()}
-
-
-def environment_of(pod: Manifest) -> dict[str, str]:
-    """Return the environment variables of a pod's first container."""
-    return {row["name"]: row.get("value", "") for row in pod["spec"]["containers"][0].get("env", [])}

@@ -90,10 +90,6 @@ def test_nodes_offer_the_accelerators_and_have_addresses_of_their_own(api: Api) 
     assert nodes[0]["metadata"]["labels"]["kubernetes.io/hostname"] == "a800-0"
 
 
-def test_the_default_queue_is_open(api: Api) -> None:
-    assert api.get(f"{QUEUES}/default")["status"]["state"] == "Open"
-
-
 def test_all_webhooks_of_the_chart_are_registered(api: Api) -> None:
     found = [
         item["metadata"]["name"].removeprefix("volcano-admission-service-")
@@ -157,18 +153,6 @@ def test_claims_are_bound_resized_and_deleted_with_their_volume(api: Api, storag
 
 def _names(api: Api, path: str) -> list[str]:
     return [item["metadata"]["name"] for item in api.get(path)["items"]]
-
-
-def test_a_gang_runs_until_it_is_deleted(api: Api) -> None:
-    api.create(JOBS, _job("gang"))
-    until(lambda: [pod["status"]["phase"] for pod in _pods(api, "gang")] == ["Running"] * 4)
-    pods = _pods(api, "gang")
-    assert sorted(pod["spec"]["nodeName"] for pod in pods) == [f"a800-{i}" for i in range(4)]
-    assert len({pod["status"]["podIP"] for pod in pods}) == 4
-    # Volcano updates the status a moment after the pods run
-    until(lambda: bool(api.get(f"{JOBS}/gang")["status"]["state"]["phase"] == "Running"))
-    api.delete(f"{JOBS}/gang")
-    until(lambda: not _pods(api, "gang"))
 
 
 @pytest.mark.parametrize(("code", "phase"), [("0", "Completed"), ("137", "Failed")])

@@ -89,7 +89,7 @@ REFUSED = {
         "torchrun-elastic": "launcher.torchrun.elastic",
         "deepspeed": "launcher.deepspeed",
         "mpi": "launcher.mpi",
-    },
+    }
 }
 
 

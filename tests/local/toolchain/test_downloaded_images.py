@@ -31,10 +31,7 @@ def test_no_part_of_an_image_may_differ_from_its_digest(internet: Internet, copy
     _, layer, _ = official.publish_image(internet, "volcanosh/vc-scheduler", "v1.14.1", layers, platforms=platforms)
     manifest = next(url for url in internet.sites if url.startswith(f"{REPOSITORY}/manifests/sha256:"))
     assert manifest in before, "the same image again"
-    url = {
-        "manifest": manifest,
-        "layer": layer,
-    }[what]
+    url = {"manifest": manifest, "layer": layer}[what]
     site = internet.sites[url]
     internet.sites[url] = lambda request: _longer(site if isinstance(site, Answer) else site(request))
     with pytest.raises(ToolchainError, match=r"does not match its digest|has the SHA-256"):

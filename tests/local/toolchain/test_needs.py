@@ -92,8 +92,7 @@ def test_a_failed_download_leaves_no_files(internet: Internet, cache: Path, pins
 
 
 @pytest.mark.parametrize(
-    ("mode", "origins"),
-    [("auto", BOTH), ("download", (DOWNLOAD,)), ("build", (BUILD,)), ("system", BOTH)],
+    ("mode", "origins"), [("auto", BOTH), ("download", (DOWNLOAD,)), ("build", (BUILD,)), ("system", BOTH)]
 )
 def test_the_control_plane_is_never_that_of_the_system(
     monkeypatch: pytest.MonkeyPatch, mode: str, origins: tuple[str, ...]

@@ -208,10 +208,7 @@ def test_on_the_pod_network_a_service_has_the_port_of_its_pod(tools: Path) -> No
 
 @pytest.mark.parametrize(
     ("user_env", "network"),
-    [
-        ({"MASTER_ADDR": "10.0.0.7"}, HOST_SERVICE),
-        ({"MASTER_ADDR": "10.0.0.7"}, {"addresses": "service"}),
-    ],
+    [({"MASTER_ADDR": "10.0.0.7"}, HOST_SERVICE), ({"MASTER_ADDR": "10.0.0.7"}, {"addresses": "service"})],
 )
 def test_rank_0_uses_the_address_of_the_user_too(
     user_env: dict[str, str], network: dict[str, Any], tools: Path

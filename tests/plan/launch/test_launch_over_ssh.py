@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.plan.launch.starting import kubelet, start
-from tests.support.samples import container, env, job, plan, pod, reasons
+from tests.support.samples import container, env, plan, pod, reasons
 from trainform.plan import Plan
 
 SCRIPT = {"script": "/app/train.py"}
@@ -63,11 +63,7 @@ def test_a_launcher_apart_is_no_host(parts: dict[str, Any], tools: Path) -> None
 
 def test_hosts_behind_services() -> None:
     made = plan(**MPI, roles=ROLES, network={"addresses": "service"})
-    assert hostfile(made) == [
-        "llama-sft-master-0 slots=4",
-        "llama-sft-worker-0 slots=8",
-        "llama-sft-worker-1 slots=8",
-    ]
+    assert hostfile(made) == ["llama-sft-master-0 slots=4", "llama-sft-worker-0 slots=8", "llama-sft-worker-1 slots=8"]
 
 
 @pytest.mark.parametrize(
@@ -107,48 +103,11 @@ def test_deepspeed_does_not_start_on_a_pod_that_computes_nothing(tools: Path) ->
     assert start(made, "launcher", 0, tools).options()["--master_addr"] == f"{made.job}-worker-0.llama-sft"
 
 
-def test_the_hostfile_lies_where_deepspeed_looks() -> None:
-    made = plan(**apart(DEEPSPEED))
-    for role in ("launcher", "worker"):
-        assert {"name": "hostfile", "mountPath": "/job", "readOnly": True} in container(made, role)["volumeMounts"]
-        (volume,) = [found for found in pod(made, role)["spec"]["volumes"] if found["name"] == "hostfile"]
-        item = {"key": "hostfile", "path": "hostfile"}
-        assert volume["configMap"] == {"name": f"{made.job}-launch", "defaultMode": 0o444, "items": [item]}
-    mpi = plan(**MPI, roles=ROLES)
-    assert "hostfile" not in [found["name"] for found in pod(mpi, "master")["spec"]["volumes"]]
-
-
 def test_mpi(tools: Path) -> None:
     launcher = {"mpi": {"command": ["python", "/app/train.py"], "launcher_args": ["-x", "NCCL_DEBUG"]}}
     made = plan(**{**MPI, "launcher": launcher}, roles=ROLES)
     called = start(made, "master", 0, tools).called
     assert called == ["mpirun", "-np", "20", "-x", "NCCL_DEBUG", "python", "/app/train.py"]
-
-
-OPEN_MPI = {
-    "OMPI_MCA_orte_default_hostfile": HOSTFILE, "OMPI_MCA_orte_keep_fqdn_hostnames": "true",
-    "PRTE_MCA_prte_default_hostfile": HOSTFILE, "PRTE_MCA_prte_keep_fqdn_hostnames": "false",
-    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("parts", "launching"), [({**MPI, "roles": ROLES}, "master"), (apart(MPI), "launcher")])
-def test_variables_of_open_mpi_4_and_5(parts: dict[str, Any], launching: str) -> None:
-    made = plan(**parts)
-    assert env(made, launching).items() >= OPEN_MPI.items()
-    assert not OPEN_MPI.keys() & env(made, "worker").keys(), "only the pod that launches reads them"
-    assert not OPEN_MPI.keys() & env(plan(**DEEPSPEED, roles=ROLES), "master").keys()
-
-
-@pytest.mark.parametrize("parts", [DEEPSPEED, MPI])
-def test_which_pods_serve(parts: dict[str, Any]) -> None:
-    made = plan(**parts, roles=ROLES)
-    assert kubelet(made, "master", 0)[0][:2] == ["/bin/sh", "/etc/trainform/launch.sh"]
-    words, variables = kubelet(made, "worker", 1)
-    assert words == ["/bin/sh", "/etc/trainform/serve.sh"]
-    assert (variables["TRAINFORM_SSH_PORT"], variables["TRAINFORM_REPLICA_INDEX"]) == ("22", "1")
-    assert "sshd.sh foreground" in made.files["serve.sh"]
-    assert made.files.keys() == {"launch.sh", "serve.sh", "wait.sh", "sshd.sh", "sshd_config", "session.sh", "hostfile"}
 
 
 def test_a_single_pod_serves_itself(tools: Path) -> None:
@@ -165,14 +124,6 @@ def test_extras_are_left_alone() -> None:
     assert "volumes" not in pod(made, "watcher")["spec"]
 
 
-@pytest.mark.parametrize(("parts", "ending"), [({**MPI, "roles": ROLES}, "master"), (apart(MPI), "launcher")])
-def test_the_end_of_the_launcher_ends_the_job(parts: dict[str, Any], ending: str) -> None:
-    made = plan(**parts)
-    end = {"action": "CompleteJob", "event": "TaskCompleted"}
-    assert made.ending_role == ending
-    assert [task["name"] for task in job(made)["spec"]["tasks"] if end in task["policies"]] == [ending]
-
-
 MASTER_OF_TWO = {"master": {"replicas": 2}, "worker": {}}
 
 
@@ -180,7 +131,6 @@ MASTER_OF_TWO = {"master": {"replicas": 2}, "worker": {}}
 @pytest.mark.parametrize(
     ("role", "roles", "path", "reason"),
     [
-        ("boss", ROLES, "launcher.{}.role", "the experiment has no role of this name"),
         (
             None,
             MASTER_OF_TWO,

@@ -9,18 +9,13 @@ from typing import Any
 import pytest
 
 from tests.plan.launch.starting import ASKED, STAND_INS, start
-from tests.support.samples import environment, job, plan
+from tests.support.samples import environment, plan
 from trainform.plan import Plan
 
 COMMAND = ["python", "/app/mnist.py", "--epochs", "3"]
 TENSORFLOW: dict[str, Any] = {"name": "mnist", "launcher": {"tensorflow": {"command": COMMAND}}}
 # The usual parameter server job, with everything that TensorFlow knows.
-ROLES: dict[str, Any] = {
-    "chief": {},
-    "worker": {"replicas": 3},
-    "ps": {"replicas": 2},
-    "evaluator": {},
-}
+ROLES: dict[str, Any] = {"chief": {}, "worker": {"replicas": 3}, "ps": {"replicas": 2}, "evaluator": {}}
 HOST = {"host": True}
 
 
@@ -142,17 +137,3 @@ def test_a_missing_variable_of_kubernetes_is_reported(missing: str, network: dic
     assert done.returncode != 0
     assert missing in done.stderr
     assert "started" not in done.stdout
-
-
-def test_who_ends_the_job() -> None:
-    def ends(**parts: Any) -> list[str]:
-        tasks = job(mnist(**parts))["spec"]["tasks"]
-        end = {"action": "CompleteJob", "event": "TaskCompleted"}
-        return [task["name"] for task in tasks if end in task.get("policies", [])]
-
-    assert ends() == ["chief"]
-    assert ends(roles={"ps": {"replicas": 2}, "worker": {"replicas": 3}}) == ["worker"]
-    assert ends(roles={"worker": {"replicas": 3}}) == [], "every pod ends by itself"
-    per_replica = {**HOST, "ports": "per-replica"}
-    assert ends(network=per_replica) == ["chief-0"]
-    assert ends(roles={"ps": {"replicas": 2}, "worker": {"replicas": 3}}, network=per_replica) == [], "a number of pods"

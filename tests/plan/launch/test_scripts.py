@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plan.launch.starting import here, run
+from trainform.plan.launch.prepare import SSHD_CONFIG, ssh_files, sshd_config
 from trainform.plan.launch.scripts import script
-from trainform.plan.launch.sshd import SSHD_CONFIG, ssh_files, sshd_config
 
 SESSION, SSHD, WAIT = script("session.sh"), script("sshd.sh"), script("wait.sh")
 VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60)

@@ -9,7 +9,7 @@ from tests.support.samples import environment, experiment
 from trainform.backends.judged import named
 from trainform.backends.kubedl.add_ons import add_ons
 from trainform.manifests.templates import Template
-from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.rule import Judged
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec import Environment
 

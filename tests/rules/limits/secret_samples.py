@@ -6,8 +6,7 @@ from typing import Any
 
 from tests.support.samples import environment
 from trainform.manifests.templates import Template
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Judged
 from trainform.rules.limits.secrets import plain_secrets
 
 TOKEN = "ghp" + "_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_role, cluster, pod
-from trainform.rules.limits.demands import demands
-from trainform.rules.limits.judged import Judged
+from trainform.rules.limits.resources import demands
+from trainform.rules.limits.rule import Judged
 
 GPU = "nvidia.com/gpu"
 

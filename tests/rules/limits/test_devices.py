@@ -9,7 +9,7 @@ import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from trainform.backends.table import BACKENDS
-from trainform.rules.limits.devices import NARROWING, NO_DEVICES, OTHERS
+from trainform.rules.limits.pods import NARROWING, NO_DEVICES, OTHERS
 
 TOLD = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
 ALL = "NVIDIA_VISIBLE_DEVICES"
@@ -23,13 +23,7 @@ def setting(value: Any, name: str = ALL, kind: str = "containers") -> dict[str, 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "NVIDIA_VISIBLE_DEVICES",
-        "AMD_VISIBLE_DEVICES",
-        *OTHERS,
-        "ENFLAME_VISIBLE_DEVICES",
-        "ASCEND_RT2_VISIBLE_DEVICES",
-    ],
+    ["NVIDIA_VISIBLE_DEVICES", "AMD_VISIBLE_DEVICES", *OTHERS, "ENFLAME_VISIBLE_DEVICES", "ASCEND_RT2_VISIBLE_DEVICES"],
 )
 @pytest.mark.parametrize("kind", ["containers", "initContainers"])
 def test_variables_in_patches(name: str, kind: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.rules.limits.cases import by_job, by_role, limited, pod, raw
+from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from trainform.rules.limits.images import NO_REFERENCE, is_reference
 
 HEX = "0123456789abcdef" * 4
@@ -84,6 +84,13 @@ def test_a_way_out_of_a_registry_is_refused() -> None:
     limits = limited(registries=["registry.example.com/ai"])
     for judge in (by_role, by_job):
         assert NO_REFERENCE[0] in judge("TF-IMG-1", limits, patch).values()
+
+
+def test_the_image_of_a_step() -> None:
+    step = {"name": "data", "image": "docker.io/library/python:3.12", "command": ["true"]}
+    roles = {"worker": {"replicas": 2, "init": [step]}}
+    told = found("TF-IMG-1", LIMITED, image="registry.example.com/ai/train:1.0", roles=roles)
+    assert told.keys() == {"roles.worker.init[0].image"}
 
 
 def test_a_digest_is_a_whole_one() -> None:

@@ -17,9 +17,8 @@ from tests.support.samples import environment, experiment, job, plan, pod, reaso
 from trainform.backends.table import BACKENDS
 from trainform.job.render import render_job
 from trainform.manifests.templates import Template
-from trainform.rules.limits.judged import Judged
 from trainform.rules.limits.pod_security import CONTROLS, Openings, below_a_folder, violated
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Judged
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse

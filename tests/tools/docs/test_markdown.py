@@ -28,7 +28,7 @@ def test_an_item_stays_one_item(words: list[str], depth: int) -> None:
 
 
 def test_a_table_keeps_bars_in_its_cells() -> None:
-    assert table(("a", "b"), [("x|y", "z")]) == "| a | b |\n| --- | --- |\n| x\\|y | z |"
+    assert table(("a", "b"), [("x|y", "z")]) == "| a | b |\n|---|---|\n| x\\|y | z |"
 
 
 def test_a_page_ends_with_one_line_end() -> None:

@@ -14,7 +14,6 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset.controller import controller_pods
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
@@ -28,7 +27,7 @@ from trainform.backends.jobset.spec import (
 )
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.outcome import by_condition
+from trainform.backends.outcome import by_condition, ends_with_role
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions

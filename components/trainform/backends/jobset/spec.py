@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform.backends.gangs import in_gang, least_of_groups
-from trainform.backends.workloads import DEADLINE, PodsAt
+from trainform.backends.paths import DEADLINE, PodsAt
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import pod_template

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainform.manifests.shapes import mapping
-from trainform.rules.limits.judged import AddOn
+from trainform.rules.limits.rule import AddOn
 
 ANNOTATIONS = {"kubedl.io/git-sync-config": "docker.io/kubedl/git-sync:v1", "kubedl.io/tensorboard-config": None}
 """Annotations of which KubeDL makes a container, and the image that it takes if they name none; None for that of the
@@ -28,13 +28,14 @@ def add_ons(key: str, body: dict[str, Any]) -> Iterator[AddOn]:
         variables = [text for field, value in settings if field.lower() == "envs" for text in _texts(value)]
         found = images if images or default is None else [default]
         yield AddOn(key, f"metadata.annotations.{name}", images=tuple(found), variables=tuple(variables))
-    model = mapping(mapping(body.get("spec")).get("modelVersion"))
+    spec = mapping(body.get("spec"))
+    model = mapping(spec.get("modelVersion"))
     if "imageRepo" in model:
         yield AddOn(key, "spec.modelVersion.imageRepo", repository=str(model["imageRepo"]))
     for kind, source in mapping(model.get("storage")).items():
         path = mapping(source).get("path")
         yield AddOn(key, f"spec.modelVersion.storage.{kind}", volume=_STORAGE.get(kind, kind), path=str(path))
-    if mapping(body.get("spec")).get("cacheBackend"):
+    if spec.get("cacheBackend"):
         yield AddOn(key, "spec.cacheBackend", is_cache=True)
 
 

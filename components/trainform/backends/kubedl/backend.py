@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
@@ -24,11 +23,10 @@ from trainform.backends.kubedl.controller import (
     controller_pods,
 )
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
-from trainform.backends.outcome import by_condition, failed_of_types
-from trainform.backends.own_keys import follows
+from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
+from trainform.backends.paths import Finder, Pods
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, kind_of
-from trainform.backends.replica_specs.pods import replica_spec_pods
+from trainform.backends.replica_specs.kinds import NAMING, kind_of, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     LEFT_RUNNING,
@@ -40,8 +38,16 @@ from trainform.backends.replica_specs.specs import (
     replica_problems,
     replica_specs,
 )
-from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
-from trainform.backends.workloads import Finder, Pods
+from trainform.backends.support import (
+    LIMITED_RESTARTS,
+    NO_RUNTIME,
+    Fields,
+    done_by,
+    follows,
+    no_policies,
+    noted,
+    refused,
+)
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty

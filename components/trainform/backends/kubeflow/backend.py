@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from trainform.backends.kubeflow.controller import (
     GPU,
@@ -24,11 +23,9 @@ from trainform.backends.kubeflow.controller import (
     spared,
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
-from trainform.backends.outcome import by_condition, failed_of_types
-from trainform.backends.own_keys import follows
+from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of
-from trainform.backends.replica_specs.pods import replica_spec_pods
+from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     OfReplicaSpecs,
@@ -39,7 +36,16 @@ from trainform.backends.replica_specs.specs import (
     replica_problems,
     replica_specs,
 )
-from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
+from trainform.backends.support import (
+    LIMITED_RESTARTS,
+    NO_RUNTIME,
+    Fields,
+    done_by,
+    follows,
+    no_policies,
+    noted,
+    refused,
+)
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty

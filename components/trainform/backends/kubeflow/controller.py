@@ -11,8 +11,14 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from trainform.backends.gangs import GROUP_ANNOTATION
-from trainform.backends.replica_specs.kinds import JobKind, declared_port, rendered_kind, rendered_specs, tf_config
-from trainform.backends.replica_specs.pods import made_account
+from trainform.backends.replica_specs.kinds import (
+    JobKind,
+    declared_port,
+    made_account,
+    rendered_kind,
+    rendered_specs,
+    tf_config,
+)
 from trainform.manifests.pods import pod_from_template
 from trainform.plan.model import Agent, RolePlan
 

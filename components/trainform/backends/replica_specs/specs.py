@@ -14,8 +14,7 @@ from msgspec import structs
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import PODGROUP_CRDS, SCHEDULER
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import kind_of, rendered_specs, replica_groups
-from trainform.backends.replica_specs.pods import most_workers, run_time
+from trainform.backends.replica_specs.kinds import kind_of, most_workers, rendered_specs, replica_groups, run_time
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body

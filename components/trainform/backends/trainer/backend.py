@@ -15,18 +15,23 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend, Existing
-from trainform.backends.endings import ends_with_role
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import NAMING
 from trainform.backends.jobset.spec import templates as replicated_templates
-from trainform.backends.outcome import by_condition
+from trainform.backends.outcome import by_condition, ends_with_role
 from trainform.backends.support import Fields, done_by, no_policies, noted, refused
 from trainform.backends.trainer.controller import controller_objects
-from trainform.backends.trainer.existing_runtime import counted, named_endings, named_spec, named_templates
-from trainform.backends.trainer.existing_runtime_rules import check_runtime, named_problems
+from trainform.backends.trainer.existing_runtime import (
+    check_runtime,
+    counted,
+    named_endings,
+    named_problems,
+    named_spec,
+    named_templates,
+)
 from trainform.backends.trainer.pods import PODS, changed
 from trainform.backends.trainer.runtime import (
     HOSTFILE_MOUNT,

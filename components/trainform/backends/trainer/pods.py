@@ -8,9 +8,8 @@ from typing import Any
 from msgspec import structs
 
 from trainform.backends.jobset.spec import replicated_jobs
-from trainform.backends.paths import places
+from trainform.backends.paths import DEADLINE, Finder, Pods, places, value_at
 from trainform.backends.trainer.runtime import NODE
-from trainform.backends.workloads import DEADLINE, Finder, Pods, value_at
 from trainform.manifests.templates import Template
 
 _RUNTIME: tuple[Finder, ...] = (replicated_jobs("spec.template.spec", "the TrainJob that uses it"),)

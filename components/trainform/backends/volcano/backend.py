@@ -10,11 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
+from msgspec import structs
+
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.notes import NOTES
+from trainform.backends.paths import Pods, PodsAt, value_at
 from trainform.backends.support import NO_RUNTIME, Fields, done_by
-from trainform.backends.volcano.controller import controller_objects, host_variables
+from trainform.backends.volcano.controller import (
+    controller_objects,
+    host_problems,
+    host_variables,
+    hosts_of_separate_tasks,
+)
 from trainform.backends.volcano.ends import (
     ENDS,
     OUTCOME,
@@ -25,16 +33,31 @@ from trainform.backends.volcano.ends import (
     task_policies,
 )
 from trainform.backends.volcano.ends import endings as job_endings
-from trainform.backends.volcano.hosts import host_problems, hosts_of_separate_tasks
-from trainform.backends.volcano.pods import PODS
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_template
+from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 from trainform.spec.experiment import Experiment
+
+_TASKS = PodsAt("spec.tasks.*", least="minAvailable", scheduler="spec.schedulerName")
+
+
+def _with_volumes(body: dict[str, Any]) -> Iterator[Pods]:
+    """The pods of the tasks, with the volumes of the Job, which each of them has."""
+    names = [volume.get("volumeClaimName") for volume in mappings(value_at(body, "spec.volumes"))]
+    of_job = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    for pods in _TASKS(body):
+        template = pods.template
+        spec = {**template.spec, "volumes": [*template.volumes(), *of_job]} if of_job else template.spec
+        yield structs.replace(pods, template=structs.replace(template, body={**template.body, "spec": spec}))
+
+
+PODS = {"batch.volcano.sh/Job": (_with_volumes,)}
+
 
 # Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is
 # trainform's own Service.

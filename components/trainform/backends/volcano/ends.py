@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trainform.backends.endings import ends_with_role
-from trainform.backends.outcome import ToOutcome, failed_of_pods
+from trainform.backends.outcome import ToOutcome, ends_with_role, failed_of_pods
 from trainform.errors import Problem
 from trainform.manifests.manifest import without_empty
 from trainform.plan.model import Ending, Plan, RolePlan

@@ -16,10 +16,9 @@ from trainform.deployed.updates import Update
 from trainform.errors import Problem, TrainformError, list_names
 from trainform.job.render import RenderedJob
 from trainform.manifests.shapes import mapping
-from trainform.plan.images import digest_of, named_images, pinned
+from trainform.plan.images import digest_of, named_images, pinned, pulled
 from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
 from trainform.plan.record import Record
-from trainform.plan.registries import pulled
 from trainform.spec.experiment import Experiment
 
 UNKNOWN = "unknown"  # of a job that the cluster has no more

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from trainform import defaults
+from trainform.backends.gangs import CRDS as QUEUE_CRDS
 from trainform.backends.gangs import PODGROUP_CRDS
-from trainform.backends.queues import CRDS as QUEUE_CRDS
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import ClusterApi, each, refusal
 from trainform.cluster.identity import environment_problem, is_sandbox

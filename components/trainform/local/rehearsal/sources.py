@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.endings import ends_by
+from trainform.backends.outcome import ends_by
 from trainform.backends.table import BACKENDS
 from trainform.cluster.client import Cluster
 from trainform.errors import ClusterError
 from trainform.job.objects import job_manifests
 from trainform.local.rehearsal.kubelet.volumes import holds_token
 from trainform.local.rehearsal.workload import Workload, labels_of, planned_name, pod_name, selects
-from trainform.manifests.named_objects import NamedObject, named_objects
 from trainform.manifests.objects import pod_selector
 from trainform.manifests.ssh_files import identity_files, ssh_names
+from trainform.manifests.templates import NamedObject, named_objects
 from trainform.plan.model import Plan
 
 PLACEHOLDER_VALUE = "stand-in-of-this-rehearsal"

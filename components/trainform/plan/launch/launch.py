@@ -12,11 +12,17 @@ import json
 from collections.abc import Callable
 
 from trainform import defaults
-from trainform.plan.launch.prepare import CHECKOUT_SCRIPT, FIRST_POD_SCRIPT, in_first_pod
+from trainform.plan.launch.prepare import (
+    CHECKOUT_SCRIPT,
+    FIRST_POD_SCRIPT,
+    SESSION_SCRIPT,
+    SSHD_CONFIG,
+    SSHD_SCRIPT,
+    in_first_pod,
+    ssh_files,
+)
 from trainform.plan.launch.scripts import script
-from trainform.plan.launch.sshd import SESSION_SCRIPT, SSHD_CONFIG, SSHD_SCRIPT, ssh_files
-from trainform.plan.layout import Layout
-from trainform.plan.ports import TENSORFLOW
+from trainform.plan.layout import TENSORFLOW, Layout
 from trainform.plan.world import in_world, task_type
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher

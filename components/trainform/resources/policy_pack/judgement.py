@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from trainform import defaults
 from trainform.backends.judged import judged_object
-from trainform.backends.pods import pods_of
-from trainform.backends.workloads import Pods, value_at
+from trainform.backends.paths import Pods, value_at
+from trainform.backends.table import pods_of
 from trainform.console.secrets import masked_line
 from trainform.resources.policy_pack.properties import UNKNOWN, unknown_places
 from trainform.rules.limits.rule import Finding, Judgement, Rule

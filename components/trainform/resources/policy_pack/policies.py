@@ -31,9 +31,8 @@ from trainform.job.check_files import check_environment
 from trainform.project import project_root
 from trainform.resources.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
 from trainform.resources.policy_pack.properties import CLUSTERS, kubernetes_object, plain
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.queues import queues_in
-from trainform.rules.limits.rule import Rule
+from trainform.rules.limits.objects import queues_in
+from trainform.rules.limits.rule import Judged, Rule
 from trainform.rules.limits.table import RULES
 from trainform.spec.names import LABEL
 from trainform.spec.stack import NAMESPACE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from trainform.backends.workloads import value_at
+from trainform.backends.paths import value_at
 from trainform.console.escaping import MASK, UNKNOWN
 from trainform.manifests.shapes import quantity
 from trainform.review import steps

@@ -8,18 +8,17 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.workloads import value_at
+from trainform.backends.paths import value_at
 from trainform.console.escaping import MASK, UNKNOWN
 from trainform.console.secrets import masked
-from trainform.manifests.templates import Template
+from trainform.manifests.templates import Place as Spot
+from trainform.manifests.templates import Template, places
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.fate import fate
 from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding, Place
 from trainform.review.preview import Step
-from trainform.rules.limits.places import Place as Spot
-from trainform.rules.limits.places import places
 from trainform.rules.limits.pod_security import CONTROLS, Control, Openings
 from trainform.spec.names import qualified, split_registry
 
@@ -190,6 +189,6 @@ def _by_place(templates: Iterable[Template]) -> dict[tuple[str, str], str]:
     return {
         (template.role, f"{where}.image"): container["image"]
         for template in templates
-        for where, container in template.named_containers()
+        for where, container in template.named_containers
         if isinstance(container.get("image"), str)
     }

@@ -8,11 +8,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from trainform.errors import list_names
-from trainform.plan.totals import hourly_cost
-from trainform.rules.limits.demands import Demand, by_kind, demands, with_demands
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.resources import readable
-from trainform.rules.limits.rule import Finding
+from trainform.plan.roles import hourly_cost
+from trainform.rules.limits.resources import Demand, by_kind, demands, readable, with_demands
+from trainform.rules.limits.rule import Finding, Judged
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import amount, spell
 

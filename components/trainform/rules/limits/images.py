@@ -8,8 +8,7 @@ from collections.abc import Iterator, Set
 from msgspec import structs
 
 from trainform.errors import list_names
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Judged
 from trainform.spec.environment import Environment
 from trainform.spec.names import PLACEHOLDER, is_placeholder, qualified, split_registry
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from trainform import defaults
 from trainform.manifests.shapes import mapping, mappings
-from trainform.rules.limits.demands import Demand, with_demands
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding, not_allowed
+from trainform.rules.limits.resources import Demand, with_demands
+from trainform.rules.limits.rule import Finding, Judged, not_allowed
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.roles import Toleration
 

@@ -14,10 +14,16 @@ from msgspec import Struct
 
 from trainform.errors import shorten
 from trainform.manifests.pods import ASKING, HANDLERS
-from trainform.manifests.templates import APPARMOR_ANNOTATION, Template
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.places import Place, distinct, places, volume_sources, volume_type
-from trainform.rules.limits.rule import Finding
+from trainform.manifests.templates import (
+    APPARMOR_ANNOTATION,
+    Place,
+    Template,
+    distinct,
+    places,
+    volume_sources,
+    volume_type,
+)
+from trainform.rules.limits.rule import Finding, Judged
 from trainform.spec.environment import Environment
 
 USUAL_CAPABILITIES = (

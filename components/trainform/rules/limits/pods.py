@@ -1,13 +1,15 @@
-"""Pods beyond the Pod Security Standards: types of volumes, containers that may run as root, service accounts."""
+"""Pods beyond the Pod Security Standards: volumes, root, service accounts, devices, and labels and annotations."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.places import Place, places, volume_sources, volume_type
+from trainform.manifests.shapes import decoded, mapping, mappings
+from trainform.manifests.templates import Place, places, volume_sources, volume_type
 from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, host_paths, join_places
-from trainform.rules.limits.rule import Finding, not_allowed
+from trainform.rules.limits.rule import Finding, Judged, not_allowed
 from trainform.spec.environment import Environment
 
 HOST_PATH = "hostPath"
@@ -101,3 +103,158 @@ def service_accounts(judged: Judged, environment: Environment) -> Iterator[Findi
         if field is not None and template.spec[field] not in allowed:
             words = not_allowed("this service account", dict.fromkeys(allowed), "service_accounts", environment)
             yield Finding(f"spec.{field}", template.spec[field], *words, template)
+
+
+METADATA_FIELDS = ("labels", "annotations")
+OFF = ("false", "disabled")
+"""Values that switch off the effect of a key."""
+
+_NODES = "it keeps all other pods from the nodes that it takes, and chooses them itself"
+_CONTAINER = "a webhook adds a container to the pods, from an image that no limit sees"
+_NETWORK = "it attaches the pods to networks of the node"
+_DEVICES = "the container runtime gives the pods devices and settings of the node"
+_ROLE = "an agent of the nodes gives the pods the rights of a role in the cloud account"
+KEYS = {
+    "/exclusive-topology": _NODES,
+    "sidecar.istio.io/": _CONTAINER,
+    "inject.istio.io/": _CONTAINER,
+    "linkerd.io/inject": _CONTAINER,
+    "dapr.io/": _CONTAINER,
+    "vault.hashicorp.com/": _CONTAINER,
+    "gke-gcsfuse/": _CONTAINER,
+    "iam.amazonaws.com/": _ROLE,
+    "k8s.v1.cni.cncf.io/networks": _NETWORK,
+    "v1.multus-cni.io/default-network": _NETWORK,
+    "cdi.k8s.io/": _DEVICES,
+    "devices.nri.io": _DEVICES,
+    "mounts.nri.io": _DEVICES,
+    "io.kubernetes.cri-o.": _DEVICES,
+    "io.katacontainers.": _DEVICES,
+}
+"""The effect of a key, by its prefix, or by its suffix if that begins with `/`."""
+_KNOWN = re.compile("|".join([f"{re.escape(part)}\\Z" if part[0] == "/" else f"^{re.escape(part)}" for part in KEYS]))
+KEYS_FIX = "remove it, or ask the platform team for limits.metadata_keys"
+
+
+def keys(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Yield keys of the table in the metadata of pods, of objects, and of templates inside objects."""
+    in_pods = set()
+    for template in judged.templates:
+        for _, field, key, value in _metadata({"metadata": template.body.get("metadata")}, ""):
+            in_pods.add((field, key, repr(value)))
+            for reason in _reasons(key, value, environment):
+                yield Finding(f"metadata.{field}.{key}", value, reason, KEYS_FIX, template)
+    for owner, body in judged.objects.items():
+        for where, field, key, value in _metadata(body, ""):
+            if (field, key, repr(value)) not in in_pods:
+                for reason in _reasons(key, value, environment):
+                    yield Finding(f"{where}.{field}.{key}", value, reason, KEYS_FIX, key=owner)
+
+
+def _reasons(key: object, value: object, environment: Environment) -> Iterator[str]:
+    """Yield the reason against the key with this value, if there is one."""
+    found = _KNOWN.search(str(key))
+    if found is not None and value not in OFF and key not in environment.limits.metadata_keys:
+        yield f"the key has an effect that no limit of the environment counts: {KEYS[found[0]]}"
+
+
+def _metadata(value: Any, path: str) -> Iterator[tuple[str, str, str, Any]]:
+    """Yield every label and annotation in an object: the path of the metadata, the field, the key and its value."""
+    if isinstance(value, dict):
+        for name in value:
+            inner, where = value[name], f"{path}.{name}" if path else str(name)
+            if name == "metadata":
+                for field in METADATA_FIELDS:
+                    yield from ((where, field, key, each) for key, each in mapping(mapping(inner).get(field)).items())
+            elif isinstance(inner, dict | list):
+                yield from _metadata(inner, where)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            named = item.get("name", index) if isinstance(item, dict) else index
+            yield from _metadata(item, f"{path}.{named}")
+
+
+# Suffix of the variables by which container runtimes of all vendors give a container devices of the node, bypassing
+# the device plugin that counts them.
+ENDING = "_VISIBLE_DEVICES"
+# Variables that only select among the devices that the container has.
+NARROWING = ("ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+# Such variables with another suffix. A channel of IMEX opens the memory of GPUs of other nodes.
+OTHERS = ("NVIDIA_IMEX_CHANNELS", "NVIDIA_MIG_CONFIG_DEVICES", "NVIDIA_MIG_MONITOR_DEVICES")
+NO_DEVICES = ("", "none", "void")
+DEVICES_REASON = (
+    "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"
+)
+DEVICES_FIX = "remove it: a container sees the `accelerators` that it asks for"
+
+# Objects whose entries containers take as variables by `envFrom`, and the fields of their entries.
+SOURCES = {"ConfigMap": ("data",), "Secret": ("data", "stringData")}
+ENCODED = ("Secret", "data")  # the entries are in base64
+
+
+def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Yield variables that give a container devices of the node. A privileged container has all of them anyway."""
+    if environment.limits.pod_security == "privileged":
+        return
+    yield from _entries(judged)
+    for add_on in judged.add_ons:
+        for text in filter(_gives, add_on.variables):
+            yield Finding(add_on.where, text, DEVICES_REASON, DEVICES_FIX, key=add_on.key)
+    for template in judged.templates:
+        found: dict[tuple[str, str], tuple[str, object, list[object]]] = {}
+        for where, container in template.named_containers:
+            for variable in mappings(container.get("env")):
+                name, value = variable.get("name"), _value(variable)
+                if _gives(name) and value not in NO_DEVICES:
+                    path = f"{where}.env.{name}"
+                    found.setdefault((str(name), repr(value)), (path, value, []))[2].append([path, variable])
+        for where, value, found_at in found.values():
+            shown = value if isinstance(value, str) else None
+            yield Finding(where, shown, DEVICES_REASON, DEVICES_FIX, template, bound=found_at)
+
+
+def _entries(judged: Judged) -> Iterator[Finding]:
+    """Yield entries that are such variables in every container that takes all entries of the object."""
+    for kind, fields in SOURCES.items():
+        for key, body in judged.of_kind(kind):
+            for field in fields:
+                for name, value in mapping(body.get(field)).items():
+                    given = decoded(value) if (kind, field) == ENCODED else value
+                    if _gives(name) and given not in NO_DEVICES:
+                        bound = [kind, value]  # no value of a Secret is shown
+                        yield Finding(
+                            f"{field}.{name}",
+                            None,
+                            f"by `envFrom`, {DEVICES_REASON}",
+                            DEVICES_FIX,
+                            key=key,
+                            bound=bound,
+                        )
+
+
+def _gives(name: object) -> bool:
+    """Return True if a variable of this name gives a container devices of the node."""
+    return name in OTHERS or (isinstance(name, str) and name.endswith(ENDING) and name not in NARROWING)
+
+
+def _value(variable: dict[str, Any]) -> object:
+    """Return the value of the variable, or the source of its value."""
+    source = variable.get("valueFrom")
+    value = variable.get("value")
+    return source if source is not None else "" if value is None else value
+
+
+def host_network(judged: Judged, environment: Environment) -> Iterator[Finding]:
+    """Yield pods in the node's network, or with host ports, if the environment does not allow them."""
+    if environment.limits.host_network:
+        return
+    reason = f"the job uses the host network, which the environment {environment.name} forbids"
+    fix = "remove it, or ask the platform team for limits.host_network"
+    for template in judged.templates:
+        (on_node,) = places(template.body, "spec.hostNetwork")
+        if on_node.value not in (None, False):
+            yield Finding(on_node.where, on_node.value, reason, fix, template)
+            continue
+        for port in places(template.body, "spec.*.ports[].hostPort"):
+            if port.value not in (None, 0):
+                yield Finding(port.where, port.value, reason, fix, template)

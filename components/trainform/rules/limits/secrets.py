@@ -10,8 +10,7 @@ from trainform import defaults
 from trainform.console.secrets import has_shape, is_secret, name_of, secret_in, secret_words
 from trainform.errors import MASK, shorten
 from trainform.manifests.shapes import decoded
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Finding
+from trainform.rules.limits.rule import Finding, Judged
 from trainform.spec.environment import Environment
 
 REASON = "the value looks like a secret, and would be shown in previews and kept in state"

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trainform.rules.limits import (
-    capacity,
-    data,
-    devices,
-    images,
-    keys,
-    network,
-    placement,
-    pod_security,
-    pods,
-    queues,
-    resources,
-    run,
-    secrets,
-)
-from trainform.rules.limits.judged import Judged
-from trainform.rules.limits.rule import Judgement, Rule
+from trainform.rules.limits import capacity, images, objects, placement, pod_security, pods, resources, secrets
+from trainform.rules.limits.rule import Judged, Judgement, Rule
 from trainform.spec.environment import Environment
 
 SECRETS = "TF-SEC-1"
@@ -51,14 +36,14 @@ RULES: tuple[Rule, ...] = (
         "TF-POD-6",
         "No label and no annotation of a list of known ones gives pods more than their specs show; others are not "
         "judged.",
-        keys.keys,
+        pods.keys,
         ("metadata_keys",),
     ),
-    Rule("TF-NET-1", "Pods do not use the node's network.", network.host_network, ("host_network",)),
+    Rule("TF-NET-1", "Pods do not use the node's network.", pods.host_network, ("host_network",)),
     Rule(
         "TF-NET-2",
         "Services are of the environment's types and have no address outside the cluster without one of them.",
-        network.services,
+        objects.services,
         ("service_types",),
     ),
     Rule("TF-RES-1", "A pod asks for no more than its node has.", capacity.per_node),
@@ -82,7 +67,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("TF-RES-5", "Every container asks for CPU and memory.", resources.requests, severity="off"),
     Rule("TF-RES-6", "The nodes hold the pods that run together.", capacity.nodes, ("max_accelerators",)),
-    Rule("TF-RES-7", "Containers see no devices but those that they ask for.", devices.visible, ("pod_security",)),
+    Rule("TF-RES-7", "Containers see no devices but those that they ask for.", pods.visible, ("pod_security",)),
     Rule("TF-PLC-1", "A scheduler chooses the nodes of pods.", placement.node_name),
     Rule("TF-PLC-2", "Pods wait for the environment's admission.", placement.scheduler),
     Rule("TF-PLC-3", "Pods have the environment's node selectors.", placement.node_selectors),
@@ -96,7 +81,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "TF-PRI-1",
         "Jobs and pods have a priority class that the environment allows.",
-        queues.priority_classes,
+        objects.priority_classes,
         ("priority_classes",),
     ),
     Rule(
@@ -108,14 +93,16 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "TF-JOB-1",
         "Jobs are for the environment's operator, and have no cache that the environment does not allow.",
-        run.other_managers,
+        objects.other_managers,
         ("job_managers", "cache_backends"),
     ),
-    Rule("TF-QUE-1", "Jobs wait in queues that experiments may name.", queues.allowed_queues, ("queues", "own_queues")),
+    Rule(
+        "TF-QUE-1", "Jobs wait in queues that experiments may name.", objects.allowed_queues, ("queues", "own_queues")
+    ),
     Rule(
         "TF-QUE-2",
         "Experiments bring queues within the environment's limits and change none of its own.",
-        queues.own_queues,
+        objects.own_queues,
         ("own_queues", "max_queue_weight"),
     ),
     Rule("TF-QUE-3", "The capability of a queue holds a gang.", capacity.queue),
@@ -126,18 +113,21 @@ RULES: tuple[Rule, ...] = (
         ("max_cost_per_hour",),
     ),
     Rule(
-        "TF-DATA-1", "A claim that ranked pods write to is kept by `pulumi destroy`.", data.kept_claims, severity="off"
+        "TF-DATA-1",
+        "A claim that ranked pods write to is kept by `pulumi destroy`.",
+        objects.kept_claims,
+        severity="off",
     ),
     Rule(
         "TF-DATA-2",
         "New claims are of the environment's storage classes, and bound to nothing that is there already.",
-        data.new_claims,
+        objects.new_claims,
     ),
-    Rule("TF-RUN-1", "A job is deleted some time after its end.", run.deleted_after_end, severity="off"),
+    Rule("TF-RUN-1", "A job is deleted some time after its end.", objects.deleted_after_end, severity="off"),
     Rule(
         "TF-RUN-2",
         "Pods end within the environment's longest time, and have no more than a day to end.",
-        run.run_time,
+        objects.run_time,
         ("max_run_time",),
     ),
     Rule(SECRETS, "Secrets stand nowhere as plain text.", secrets.plain_secrets, fixed=True),

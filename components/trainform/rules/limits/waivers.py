@@ -122,7 +122,7 @@ _REVIEW_NUMBERS = {
     "UNKNOWN": (1,),
 }
 REVIEW_CODES = frozenset(
-    f"TR-{category}-{number}" for category, numbers in _REVIEW_NUMBERS.items() for number in numbers
+    {f"TR-{category}-{number}" for category, numbers in _REVIEW_NUMBERS.items() for number in numbers}
 )
 """Findings of a review that an experiment may waive. Gates of a promotion are waived by `trainform promote`."""
 WAIVABLE = BY_CODE.keys() | REVIEW_CODES

@@ -85,10 +85,7 @@ def test_sub_paths_of_volumes(image: str) -> None:
 
 
 def test_shared_memory_and_folders_of_the_pod(image: str) -> None:
-    volumes = [
-        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "24Mi"}},
-        {"name": "code", "emptyDir": {}},
-    ]
+    volumes = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "24Mi"}}, {"name": "code", "emptyDir": {}}]
     paths = mounts(shm="/dev/shm", code="/etc")  # noqa: S108 - where shared memory is
     init = {
         "name": "code",

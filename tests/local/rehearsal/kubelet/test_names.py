@@ -19,10 +19,7 @@ from tests.local.rehearsal.workloads import (
 )
 from trainform.local.rehearsal.run.rehearse import Options, rehearsal
 
-pytestmark = [
-    pytest.mark.usefixtures("docker_daemon"),
-    pytest.mark.proof("addresses and Services of pods"),
-]
+pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("addresses and Services of pods")]
 state = pytest.fixture(autouse=True)(own_state_folder)
 LONG = f"{full_name('worker-1')}.{SERVICE}.{NAMESPACE}.svc.cluster.local"
 

@@ -120,10 +120,7 @@ def test_the_job_ends_with_some_of_its_pods(image: str) -> None:
 @pytest.mark.shows("the end of a rehearsal with fewer processes")
 def test_a_job_with_parameter_servers_ends_with_its_workers(image: str) -> None:
     """The plan with fewer processes, which `trainform rehearse` runs, ends as the plan does."""
-    roles = {
-        "worker": {"replicas": 2, "accelerators": {"a800": 8}},
-        "ps": {"replicas": 1, "command": ["sleep", "600"]},
-    }
+    roles = {"worker": {"replicas": 2, "accelerators": {"a800": 8}}, "ps": {"replicas": 1, "command": ["sleep", "600"]}}
     parts: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["sleep", "0.5"]}}, "roles": roles}
     asked = workload_of_plan(smaller_plan(plan(**parts), experiment(**parts), environment(), 2))
     outcome, _ = run_rehearsal(asked, image)

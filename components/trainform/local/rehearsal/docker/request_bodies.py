@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from trainform.local.rehearsal.kubelet.placement import Sandbox, search_domain
 from trainform.local.rehearsal.kubelet.volumes import Mount, Volume, fs_group
-from trainform.plan.references import expanded
+from trainform.plan.variables import expanded
 
 SANDBOX_FOLDER = "trainform"  # where a sandbox holds the volumes of its pods
 IDLE = ["sleep", "2147483647"]

@@ -8,7 +8,7 @@ from typing import Any
 from trainform.errors import InputError, Problem
 from trainform.local.rehearsal.kubelet.fields import Sources, UnknownSourceError, value_of
 from trainform.local.rehearsal.workload import pod_name
-from trainform.plan.references import expanded
+from trainform.plan.variables import expanded
 
 Read = Callable[[str, bool], Mapping[str, bytes]]
 

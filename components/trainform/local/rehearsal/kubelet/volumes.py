@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from trainform.errors import InputError, Problem
 from trainform.local.rehearsal.kubelet.contents import FILE_KINDS, Entry
 from trainform.local.rehearsal.workload import containers, pod_name
-from trainform.plan.references import expanded
+from trainform.plan.variables import expanded
 from trainform.spec.quantities import amount
 
 EVERYBODY, STICKY, SET_GROUP = 0o777, 0o1000, 0o2000  # the kubelet's folders are open to all; tmpfs is sticky by itself
