@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -20,6 +21,18 @@ def test_public_names_are_sorted_and_few() -> None:
 def test_each_public_name_can_be_imported(name: str) -> None:
     found = getattr(trainform, name)
     assert found.__doc__, "a public name says what it is"
+
+
+def test_the_documents_name_what_is_public_and_programs_import_nothing_else() -> None:
+    page = (ROOT / "docs" / "reference" / "components.md").read_text()
+    components = re.findall(r"^## (\w+)$", page, re.MULTILINE)
+    others = re.findall(r"`(\w+)`", page.partition("## Other names\n")[2].partition("\n## ")[0])
+    assert sorted(components + others) == trainform.__all__
+    texts = "\n".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
+    imports = re.findall(r"^from (trainform\S*) import (.+)$", texts, re.MULTILINE)
+    names = {name.strip() for module, listed in imports for name in listed.split(",")}
+    assert {module for module, _ in imports} == {"trainform"}, "a program imports from no room"
+    assert names <= {*trainform.__all__}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

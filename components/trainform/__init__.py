@@ -29,8 +29,11 @@ if TYPE_CHECKING:
         TrainingQueue,
     )
     from trainform.spec import Environment, Experiment
+    from trainform.spec.queue_fields import QueueRequest
+    from trainform.spec.storage import ClaimRequest
 
 __all__ = [
+    "ClaimRequest",
     "ClusterError",
     "Environment",
     "Experiment",
@@ -38,6 +41,7 @@ __all__ = [
     "Plan",
     "Platform",
     "Problem",
+    "QueueRequest",
     "Rendezvous",
     "RoleGroup",
     "SandboxError",
@@ -55,10 +59,12 @@ __all__ = [
 
 # Name -> its module.
 _LAZY_IMPORTS = {
+    "ClaimRequest": "trainform.spec.storage",
     "Environment": "trainform.spec",
     "Experiment": "trainform.spec",
     "Plan": "trainform.plan",
     "Platform": "trainform.resources",
+    "QueueRequest": "trainform.spec.queue_fields",
     "Rendezvous": "trainform.resources",
     "RoleGroup": "trainform.resources",
     "SharedStorage": "trainform.resources",

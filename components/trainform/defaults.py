@@ -16,7 +16,7 @@ BACKENDS = {
 BACKEND: Final = "volcano"
 ENVIRONMENT = "dev"  # of the demo and of a new project, for which the sandbox stands
 VOLCANO, KUEUE = "volcano", "kueue"  # the queue systems that admit jobs
-# What a sandbox can run beside the default backend: the other operators, and Kueue.
+# What a sandbox can run next to the default backend: the other operators, and Kueue.
 ADD_ONS = (*(name for name in BACKENDS if name != BACKEND), KUEUE)
 QUEUE = "default"  # Volcano's scheduler creates this queue when it starts
 ROOT_QUEUE = "root"  # and this one, the parent of all others
@@ -64,7 +64,7 @@ LONGEST_WORD = (
     128 * 1024 - 1
 )  # Linux starts no program with a longer argument, or `NAME=value`: MAX_ARG_STRLEN, with the zero at its end
 REVISION_DIGITS = 6
-RELEASE_DIGITS = 20  # 80 bits: nobody finds another content for a reviewed name; a longer one fits no table
+RELEASE_DIGITS = 20  # 80 bits: no other content is found for a reviewed name; a longer one fits no table
 LAST_RUN = 999_999_999  # the largest `run` in a stack's config and `--run`
 
 # Files by users have a few KiB. With these limits a wrong file (a checkpoint, an alias bomb) cannot block an editor or

@@ -8,7 +8,8 @@ TrainformError              what happened and what to do; exit code 1
 └── ClusterError            the live cluster cannot be reached or does not allow what the plan needs
 
 Each edge translates once: pydantic and YAML errors become `InputError` in `spec.load`, all of the tree becomes
-`pulumi.RunError` in `resources.program`, and an exit code in `cli.main`.
+`pulumi.RunError` in `resources.program`, and an exit code in `cli.main`. A model that Python code builds raises
+`InputError` from `spec.explain`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _OF_SECRET = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 MOST_NAMES = 20
-MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and nobody reads more than this
+MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and more than this is not read
 MASK = escaping.MASK
 WORDS_BEFORE = 64  # of a command, up to the one that is judged
 PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what was typed
@@ -207,7 +208,7 @@ class TrainformError(Exception):
         return _printed(shown)
 
     def as_dict(self) -> dict[str, object]:
-        """What `--output json` has under `error`, always with these keys. Nothing is escaped here; JSON does it."""
+        """Return what JSON has under `error`, always with these keys. Nothing is escaped here; JSON does it."""
         return {
             "message": _masked(self.message.removesuffix(":")),
             "fix": _masked(self.fix),
@@ -240,7 +241,7 @@ class InputError(TrainformError):
         return ": ".join(filter(None, [first.path or first.source, first.reason]))
 
     def lines(self) -> list[str]:
-        """How many there are, then the first of them."""
+        """Return how many there are, then the first of them."""
         shown, left = self.problems[:MOST_PROBLEMS], len(self.problems) - MOST_PROBLEMS
         more = [] if left <= 0 else [f"and {left} more, which `trainform check --output json` has all"]
         return [*super().lines(), *(line for problem in shown for line in problem.lines()), *more]

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from msgspec import structs
-from pydantic import ValidationError
 
 from tests.support import app_wrapper
 from tests.support.generated_patches import Way, patch_at, ways
@@ -17,6 +16,7 @@ from tests.support.rendering import job_problems
 from tests.support.samples import experiment
 from trainform.backends.owned import POD_FIELDS
 from trainform.backends.table import BACKENDS
+from trainform.errors import InputError
 from trainform.job.objects import draft_plan, patched_manifests, rendered_manifests
 from trainform.manifests.manifest import override_key
 
@@ -40,7 +40,7 @@ def test_an_accepted_patch_keeps_pods_numbers_and_names(parts: dict[str, Any], b
         def check(place: Way, value: Any) -> None:
             try:
                 patched = experiment(backend=backend, **parts, manifest_overrides=patch_at(place, value))
-            except ValidationError:
+            except InputError:
                 return
             problems = job_problems(patched, CLUSTER)
             counts[bool(problems)] += 1

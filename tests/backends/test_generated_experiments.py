@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, note, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from tests.backends.trainer.samples import MPI, MPI_APART, ON_MPI, TORCH, told_on, with_pods, with_spec
 from tests.support import app_wrapper
@@ -19,6 +18,7 @@ from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import JOB, environment, experiment, plan
 from trainform.backends.owned import object_changes
 from trainform.backends.table import BACKENDS
+from trainform.errors import InputError
 from trainform.job.objects import job_manifests
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.env import PodConventions
@@ -108,7 +108,7 @@ def broken(overrides: dict[str, Any], in_pods: bool, backend: str) -> set[tuple[
         data["manifest_overrides"] = overrides
     try:
         made = experiment(**data)
-    except ValidationError:
+    except InputError:
         return None
     return {(problem.path, problem.reason) for problem in job_problems(made, STRICT)}
 

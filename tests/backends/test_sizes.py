@@ -25,7 +25,7 @@ def test_a_job_that_is_too_large(backend: str) -> None:
     objects = job_manifests(plan(cluster=CLUSTER, backend=backend, roles=roles))
     largest = max(objects, key=lambda manifest: len(json.dumps(manifest.body.get("spec", ""))))
     assert problem.reason.startswith(f"the object {largest.key} has 12")
-    assert problem.reason.endswith(f", and etcd stores at most {LARGEST_OBJECT} beside what servers add")
+    assert problem.reason.endswith(f", and etcd stores at most {LARGEST_OBJECT} besides what servers add")
     assert problem.fix.startswith("put large values into a ConfigMap")
     assert size_problems(backend=backend, env={"PART": "x" * 100_000}, roles=roles) == []
 

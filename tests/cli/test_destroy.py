@@ -200,9 +200,22 @@ def test_what_stays_in_the_namespace_is_listed_with_the_command_that_deletes_it(
     ended = destroy()
     assert (ended.returncode, ended.stdout) == (0, f"deleted: destroy -s {STACK} --yes\n")
     assert ended.stderr.splitlines() == [
+        "note: claims that are deleted, with their data: ai-dev/scratch",
         "note: the namespace ai-dev stays in the cluster, with:",
         f"  ConfigMap: {', '.join(f'notes-{number:02}' for number in range(10))} and 2 more",
         "  PersistentVolumeClaim: bert-checkpoints",
         "  (could not be listed: Secret)",
         "  to delete it with everything in it: kubectl delete namespace ai-dev --context dev-cluster",
+    ]
+
+
+def test_claims_that_stay_and_that_are_deleted_are_named_first(folder: Path, destroy: Destroy) -> None:
+    bind(folder, HERE, None)
+    for name, kept in (("scratch", False), ("runs", True), ("models", True)):
+        add(folder, "PersistentVolumeClaim", name, "ai-dev", retainOnDelete=kept)
+    ended = destroy()
+    assert (ended.returncode, ended.stdout) == (0, f"deleted: destroy -s {STACK} --yes\n")
+    assert ended.stderr.splitlines() == [
+        "note: claims that stay in the cluster: ai-dev/models, ai-dev/runs",
+        "note: claims that are deleted, with their data: ai-dev/scratch",
     ]

@@ -13,6 +13,8 @@ import yaml
 
 from tests.cli.running import run
 from tests.support.repository import ROOT, names, read
+from trainform.cli.plan_text import _columns
+from trainform.console.escaping import display_width
 from trainform.job.check import check_experiment
 from trainform.job.objects import job_manifests
 from trainform.plan.model import Plan
@@ -92,6 +94,23 @@ def check_layout(text: str, plan: Plan) -> None:
     assert named(plan) - words(text) == set()
 
 
+def columns(lines: list[str]) -> list[int]:
+    """The columns at which the cells of a table's lines begin: after two spaces, or at the line's beginning."""
+    return [display_width(line[: found.end()]) for line in lines for found in re.finditer(r"(?:^| ) +(?=\S)", line)]
+
+
+def test_tables_are_aligned_with_any_name() -> None:
+    """A cell that is too wide has its own line; the others stay in their columns."""
+    short, wide = ("a", "b", "in place"), ("claim-数据", "ConfigMap 数据", "new revision")
+    long = ("k" * 30, "PersistentVolumeClaim " + "n" * 40, "grows; kept")
+    lines = [*_columns([short, wide, long], COLUMNS)]
+    assert {*columns(lines)} == {2, 14, 30}
+    assert [display_width(line) for line in lines if display_width(line) > COLUMNS] == []
+    assert [word for line in lines[2:] for word in line.split()] == " ".join(long).split()
+    (alone,) = _columns([("x" * 100,)], COLUMNS)
+    assert alone == f"  {'x' * 100}"
+
+
 @pytest.mark.parametrize("name", names("experiments"))
 def test_the_plan_of_every_experiment_fits_the_terminal(name: str) -> None:
     plan = check_experiment(name, "dev").or_raise().plan
@@ -134,7 +153,9 @@ def test_sections_of_a_plan() -> None:
     assert "Role worker: 3 pods, ranks 1-3\n" in text
     assert "Role extra: 4 pods, no rank\n" in text
     variables = text.split("Variables of master, worker\n")[1].split("\n\n")[0]
-    assert "WORLD_SIZE=4 launcher.command" in [" ".join(line.split()) for line in variables.splitlines()]
+    rows = [" ".join(line.split()) for line in variables.splitlines()]
+    assert {"WORLD_SIZE=4 (nodes) launcher.command", "NUM_PROCESSES=4 (processes) launcher.command"} <= {*rows}
+    assert f"  image     {plan.roles[0].image}\n" in text
     assert f"meeting at {plan.rendezvous.address}" in " ".join(text.split())
     assert "Ends        with the role master\n" in text
 

@@ -199,6 +199,18 @@ def test_a_missing_and_a_wrong_experiment_are_told_without_a_traceback(project: 
     assert "the number is more than a node has (8 a800)" in output
 
 
+def test_a_wrong_model_is_one_error_without_a_traceback(project: Project) -> None:
+    """The program fails where it builds the model, outside of every component."""
+    stack = project.stack("hello")
+    wrong = {**EXPERIMENT, "name": "bert", "image": 5}
+    program = f"from trainform import Experiment, TrainingJob\nTrainingJob('bert', Experiment(**{wrong}), 'dev')\n"
+    (project.folder / "stacks" / "__main__.py").write_text(program)
+    output = project.pulumi("preview", "-s", stack).failed()
+    assert "1 problem:\n    Experiment bert: image = 5\n      why: the value must be text\n" in output
+    assert "Traceback" not in output
+    assert "pydantic" not in output
+
+
 @pytest.mark.shows("secrets stay out of previews and state")
 def test_secrets_of_the_user_never_reach_preview_state_or_render(project: Project, live: Live) -> None:
     token = "hf_Zk3vQmT8sLw"  # noqa: S105 - it must look like one

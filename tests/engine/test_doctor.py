@@ -93,6 +93,8 @@ def test_an_administrator_lacks_nothing(project: Project) -> None:
     if states["docker"] == "ok":
         shown = project.run(sys.executable, "-m", "trainform", "doctor", "-e", "dev", *PATIENCE).succeeded()
         assert [line.partition(":")[0] for line in shown.splitlines()] == ["this machine", "cluster", "ready"]
+        assert max(map(len, shown.splitlines())) <= 80
+        assert shown.splitlines()[-1] == "ready: all commands"
 
 
 # --- who asks

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from tests.support.samples import JOB, environment, experiment, job
 from trainform.backends.table import BACKENDS
+from trainform.errors import InputError
 from trainform.job.render import RenderedJob, render_job
 from trainform.plan.images import pulled
 from trainform.plan.inputs import job_inputs, job_record
@@ -54,7 +54,7 @@ def test_the_longest_prefix_counts_and_tag_and_digest_stay(written: str, name: s
 )
 def test_a_registry_has_a_host_and_no_tag(wrong: str) -> None:
     for registries in ({wrong: MIRROR}, {"docker.io": wrong}):
-        with pytest.raises(ValidationError):
+        with pytest.raises(InputError):
             environment(registries=registries)
     assert environment(registries={"localhost/ai": "127.0.0.1:5000"}).registries
 

@@ -72,7 +72,7 @@ def build():
         SshIdentity("keys", "peers", environment).secret,
         RoleGroup("node", experiment, environment, "node").replicas,
     ]
-    return pulumi.Output.all(job.job, job.nodes, *alone).apply(lambda found: seen.update(outputs=found))
+    return pulumi.Output.all(job.job, job.nodes, job.next, *alone).apply(lambda found: seen.update(outputs=found))
 
 
 build()
@@ -86,9 +86,11 @@ def test_all_components_work_under_mocks(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, timeout=120)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    job, nodes, *alone = found["outputs"]
+    job, nodes, following, *alone = found["outputs"]
     assert job.startswith("bert-")
     assert nodes == 2
+    pods = "kubectl get pods -n ai-namespace -l app.kubernetes.io/name=bert"
+    assert following == f"{pods} --context there-is-none", "it is the same for each revision"
     assert alone == ["team-nlp", "wiki", "peers", "keys", 2]
     assert ["kubernetes:batch.volcano.sh/v1alpha1:Job", "bert-job"] in found["made"]
     assert {name for kind, name in found["made"] if kind.startswith("trainform:index:")} == {

@@ -11,7 +11,17 @@ import pulumi
 import pytest
 
 from tests.support.samples import environment, experiment
-from trainform import Platform, Rendezvous, RoleGroup, SharedStorage, SshIdentity, TrainingJob, TrainingQueue
+from trainform import (
+    Experiment,
+    InputError,
+    Platform,
+    Rendezvous,
+    RoleGroup,
+    SharedStorage,
+    SshIdentity,
+    TrainingJob,
+    TrainingQueue,
+)
 from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
@@ -87,6 +97,43 @@ def test_an_environment_with_gates_refuses_a_job_without_a_release() -> None:
 def test_a_name_that_is_not_text_is_refused(name: Any) -> None:
     with pytest.raises(pulumi.RunError, match=r"why: the key (must be text|is missing)"):
         SharedStorage("s", {name: ClaimRequest(size="1Ti")}, environment())
+
+
+WRONG = {"image": 5, "roles": {"worker": {"replicas": "3"}}, "env": {"HF_TOKEN": ["hf_wJalrXUtnFEMI"]}}
+
+
+@pytest.mark.parametrize("make", [Experiment.model_validate, lambda data: Experiment(**data)])
+def test_a_model_with_wrong_fields_is_explained_as_a_file_is(make: Callable[[dict[str, Any]], object]) -> None:
+    """It ends a program under Pulumi without a traceback, and can be caught as an error of trainform."""
+    with pytest.raises(pulumi.RunError) as caught:
+        make({"name": "bert", "launcher": {"command": ["train"]}, **WRONG})
+    assert isinstance(caught.value, InputError)
+    assert str(caught.value).splitlines() == [
+        "3 problems:",
+        "Experiment bert: env.HF_TOKEN = [secret]",
+        "  why: the value must be text",
+        "  fix: put it in quotes",
+        "Experiment bert: image = 5",
+        "  why: the value must be text",
+        '  fix: put it in quotes: "5"',
+        "Experiment bert: roles.worker.replicas = 3",
+        "  why: the value must be a whole number",
+        "  fix: write a whole number, without quotes",
+    ]
+
+
+def test_a_part_of_a_model_and_an_output_in_it() -> None:
+    with pytest.raises(InputError, match=r"ClaimRequest: size\n  why: the field is missing\n"):
+        ClaimRequest(**any_({}))
+    with pytest.raises(InputError, match=r"Experiment bert: image\n  why: the value is of the type Output, which"):
+        experiment(name="bert", image=pulumi.Output.from_input("x"))
+
+
+def test_problems_of_rules_name_the_model() -> None:
+    """A program may make many jobs."""
+    wrong = experiment(name="bert", roles={"worker": {"accelerators": {"a800": 16}}})
+    with pytest.raises(pulumi.RunError, match=r"\nExperiment bert: roles.worker.accelerators.a800 = 16\n  why: "):
+        TrainingJob("x", wrong, environment())
 
 
 def any_(value: object) -> Any:

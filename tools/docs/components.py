@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import pulumi
 
+import trainform
 from tools.docs.markdown import item, page, paragraph
 from trainform import resources
 
@@ -27,6 +28,7 @@ With `pulumi.runtime.set_mocks` the files are checked and the live cluster is no
 that SSH keys are derived from. `python -m unittest test_jobs` runs this file, `test_jobs.py` in the project's \
 folder:"""
 HEADING = "## In unit tests"
+OTHERS = "A program may import these names too; all others may change in each version:"
 
 # A whole module of tests. A test runs it in the repository.
 TEST_EXAMPLE = """\
@@ -66,16 +68,14 @@ pulumi.export("master", job.master)
 """,
     "TrainingQueue": """\
 import pulumi
-from trainform import TrainingQueue
-from trainform.spec.queue_fields import QueueRequest
+from trainform import QueueRequest, TrainingQueue
 
 queue = TrainingQueue("team-nlp", QueueRequest(weight=2, capability={"a800": 16}), environment="dev")
 pulumi.export("queue", queue.queue)
 """,
     "SharedStorage": """\
 import pulumi
-from trainform import SharedStorage
-from trainform.spec.storage import ClaimRequest
+from trainform import ClaimRequest, SharedStorage
 
 storage = SharedStorage("corpora", {"wiki": ClaimRequest(size="500Gi", keep=True)}, environment="dev")
 pulumi.export("claim", storage.claims["wiki"])
@@ -117,12 +117,15 @@ def components_page() -> str:
     kinds = [getattr(resources, name) for name in EXAMPLES]
     counts = Counter(line for kind in kinds for line in _inputs(kind))
     shared = [line for line, count in counts.items() if count > 1]
+    others = ", ".join(f"`{name}`" for name in trainform.__all__ if name not in EXAMPLES)
     return page(
         "# Components",
         *map(paragraph, ORIGIN.split("\n\n")),
         SHARED,
         "\n".join(shared),
         *(block for kind in kinds for block in _section(kind, shared)),
+        "## Other names",
+        paragraph(f"{OTHERS} {others}."),
         HEADING,
         paragraph(MOCKS),
         f"```python\n{TEST_EXAMPLE}```",

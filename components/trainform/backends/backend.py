@@ -21,7 +21,7 @@ from trainform.spec.experiment import Experiment
 
 
 class Existing(Struct, frozen=True):
-    """An object that a job refers to and that somebody else owns.
+    """An object that a job refers to and does not own.
 
     namespace: None for a cluster-scoped kind. fix: what to do if the object is missing, besides a correction of the
     name. problems: given the object of the cluster, the reason and the fix of everything in it that keeps the job from
@@ -142,8 +142,8 @@ class Backend(abc.ABC):
     # --- its objects
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """What pod templates depend on in the operator. Default: the label of the index alone; nothing is added to
-        pods."""
+        """Return what pod templates depend on in the operator. Default: the label of the index alone; nothing is added
+        to pods."""
         return PodConventions(self.INDEX_LABEL)
 
     def files(self, plan: Plan) -> dict[str, str]:
@@ -175,6 +175,6 @@ class Backend(abc.ABC):
     # --- merge patches of the user's
 
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
-        """What the operator takes as a pod's `restartPolicy` beside the values of Kubernetes: a patch of a role may
-        choose it. Default: nothing."""
+        """Return what the operator takes as a pod's `restartPolicy` besides the values of Kubernetes: a patch of a role
+        may choose it. Default: nothing."""
         return ()

@@ -33,7 +33,7 @@ def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
     plan makes no queue."""
     request = queue.request
     if request is None:
-        raise ValueError(f"the queue {queue.name} belongs to somebody else")
+        raise ValueError(f"the queue {queue.name} is not of this job")
     shared = queue.name == defaults.QUEUE
     amounts = dict(queue.amounts)
     guarantee = amounts.pop("guarantee", None)
@@ -114,9 +114,9 @@ def pod_group(plan: Plan) -> list[Manifest]:
 
 
 def least_of_groups(plan: Plan) -> dict[str, int]:
-    """How many pods of each group the gang needs; empty where it needs all, or where there is one group. `minMember`
-    alone counts all pods alike, so that pods outside of the gang would take the place of others in it, and a training
-    would start without some of its pods."""
+    """Return how many pods of each group the gang needs; empty where it needs all, or where there is one group.
+    `minMember` alone counts all pods alike, so that pods outside of the gang would take the place of others in it, and
+    a training would start without some of its pods."""
     groups = [group for role in plan.roles for group in role.groups() if group.replicas > 0]
     if len(groups) == 1 or all(group.min_available == group.replicas for group in groups):
         return {}

@@ -1,4 +1,4 @@
-"""What the environment's rules judge of a job, and the waivers that its objects carry."""
+"""The parts of a job that the environment's rules judge, and the waivers that its objects carry."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _METADATA = (
 
 
 def named(objects: Mapping[str, dict[str, Any]], templates: Sequence[Template]) -> tuple[Named, ...]:
-    """What the objects, and the metadata of their pods, name. If no queue of Volcano holds the pods, they name one
-    without a value."""
+    """Return what the objects, and the metadata of their pods, name. If no queue of Volcano holds the pods, they name
+    one without a value."""
     found = [name for key, body in objects.items() for name in _names(body, "", key)]
     for template in templates:
         found += _names_in_metadata(template.body, "", None, template)
@@ -96,7 +96,7 @@ def judged_object(key: str, body: dict[str, Any], templates: Sequence[Template],
 
 
 def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest], backend: Backend) -> Judged:
-    """The objects of a job with their pods, and what the objects name beside their pods."""
+    """The objects of a job with their pods, and what the objects name besides their pods."""
     objects = {manifest.key: manifest.body for manifest in manifests}
     templates = tuple(backend.templates(plan, manifests))
     return Judged(

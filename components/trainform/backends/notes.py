@@ -131,7 +131,7 @@ def _no_end(plan: Plan, ends_with: Collection[Ending]) -> _Found:
 
 
 def _node_ports(experiment: Experiment, plan: Plan, backend: Backend) -> _Found:
-    """Where the operator cannot give the pods other ports, its own note on `network.host` says so."""
+    """Yield the note on ports of nodes, unless the operator's own note on `network.host` says it."""
     first, ports = plan.ranked[0], backend.FIELDS.get("network.ports")
     able = ports is None or not ports.is_refusal
     if able and experiment.network.ports == "shared" and first.replicas > 1 and any(map(_on_node, plan.roles)):

@@ -1,4 +1,4 @@
-"""How a job ends: the role whose success ends it, and what became of a job, as its operator says it.
+"""The end of a job: the role whose success ends it, and what became of a job, as its operator says it.
 
 An operator may call a job complete of which pods have failed, since the pods that decide have succeeded, or enough of
 them: a policy of Volcano's, its minimum of pods, the master of a PyTorchJob. Whoever asks whether a job has succeeded
@@ -25,7 +25,7 @@ still there."""
 
 
 class Outcome(Struct, frozen=True):
-    """word: `stopped` for a job that somebody has ended before its pods have; `succeeded in part` for one that is
+    """word: `stopped` for a job that a person has ended before its pods have; `succeeded in part` for one that is
     complete though pods of it have failed. at: when it ended (RFC 3339); "" if it has not, or nothing says it."""
 
     word: Word = "not ended"
@@ -33,8 +33,8 @@ class Outcome(Struct, frozen=True):
 
 
 def none_fails(_status: Mapping[str, Any], _pods: Pods) -> int:
-    """Of an operator that calls no job complete of which a part has failed; a pod that is made again stays as
-    failed."""
+    """Return 0, for an operator that calls no job complete of which a part has failed; a pod that is made again
+    stays as failed."""
     return 0
 
 
@@ -50,12 +50,12 @@ def failed_of_types(status: Mapping[str, Any], _pods: Pods) -> int:
 
 
 def _is_going(pod: Mapping[str, Any]) -> bool:
-    """True for a pod that somebody ends, by which it may fail."""
+    """True for a pod that is ended from outside, by which it may fail."""
     return bool(mapping(pod.get("metadata")).get("deletionTimestamp"))
 
 
 class ToOutcome(Struct, frozen=True):
-    """How an operator says it.
+    """The words of an operator for it.
 
     words: by the type of a condition that holds, or by the phase of a job of which nothing runs any more.
     """
@@ -88,8 +88,9 @@ def _states(status: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def is_changed_since(job: Mapping[str, Any], outcome: Outcome) -> bool:
-    """Whether a `pulumi up` has changed the job object in place after its end, so that nothing has run as the object
-    says now. An apply that changes nothing leaves the time as it is; status and fields of others have their own."""
+    """Return whether a `pulumi up` has changed the job object in place after its end, so that nothing has run as the
+    object says now. An apply that changes nothing leaves the time as it is; status and fields of others have their
+    own."""
     entries = mappings(mapping(job.get("metadata")).get("managedFields"))
     times = [str(entry.get("time", "")) for entry in entries if entry.get("manager") in FIELD_MANAGER.values()]
     return bool(outcome.at) and max(times, default="") > outcome.at

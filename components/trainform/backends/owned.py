@@ -1,4 +1,5 @@
-"""What the plan owns in rendered objects. A merge patch changes everything else, within the environment's limits.
+"""The leaves that the plan owns in rendered objects. A merge patch changes everything else, within the environment's
+limits.
 
 The plan owns identity, the labels and selectors that trainform reads, the scheduler and the gang, the size of the world
 and its variables, the names under which pods find each other, and the files, ports and mounts of the launch. With
@@ -106,7 +107,7 @@ class Change(Struct, frozen=True):
 
 
 class OwnedOfPods(Struct, frozen=True):
-    """What the plan owns in the pods of a role beyond `POD_FIELDS`.
+    """The leaves that the plan owns in the pods of a role beyond `POD_FIELDS`.
 
     variables: of the launch contract. by_operator: variables, labels and annotations that the operator sets in every
     pod. storage: volumes of the experiment, whose claim and place a patch may change. devices: resources that the

@@ -42,7 +42,7 @@ def size_problems(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem
             per_replica = manifest.is_job and any(role.per_replica for role in plan.roles)
             path = f"manifest_overrides.{key}" if key in plan.manifest_overrides else ""
             reason = (
-                f"the object {key} has {size} bytes, and etcd stores at most {defaults.LARGEST_OBJECT} beside what "
+                f"the object {key} has {size} bytes, and etcd stores at most {defaults.LARGEST_OBJECT} besides what "
                 "servers add"
             )
             yield Problem(
@@ -70,8 +70,8 @@ def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:
 
 
 def support_fix(field: str, support: Support) -> str:
-    """What to write instead of a field that the backend does not support, or not as its text says, and which backends
-    do."""
+    """Return what to write instead of a field that the backend does not support, or not as its text says, and which
+    backends do."""
     return ", or ".join(
         part for part in (support.fix, support.elsewhere and another_backend(field, as_said=support.noted)) if part
     )
@@ -90,7 +90,7 @@ def able(need: str, *, as_said: bool = False) -> list[str]:
 
 
 def is_able(backend: Backend, need: str, *, as_said: bool = False) -> bool:
-    """Whether the backend supports the need."""
+    """Return whether the backend supports the need."""
     support = backend.FIELDS.get(need)
     falls_short = support is not None and (support.is_refusal or (as_said and support.noted))
     return need not in backend.LACKS and not falls_short

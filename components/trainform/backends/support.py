@@ -1,4 +1,5 @@
-"""How operators support the experiment's fields, labels and annotations: for problems, notes and a page of the docs."""
+"""Support by operators of the experiment's fields, labels and annotations: for problems, notes and a page of the
+docs."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from trainform.plan.model import Plan
 
 
 class Support(Struct, frozen=True):
-    """How an operator supports a field.
+    """The support of an operator for a field.
 
     how: the operator's way to do it, or the reason why the field is not supported; an experiment that sets such a field
     is refused. fix: what to write instead. elsewhere: the fix names the backends that support the field

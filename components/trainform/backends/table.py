@@ -59,7 +59,7 @@ def pods_of(body: dict[str, Any]) -> list[Pods]:
 
 @functools.cache
 def described_kinds() -> Mapping[str, tuple[Finder, ...]]:
-    """How the pods of each kind are found, by `GROUP/KIND`."""
+    """Return how the pods of each kind are found, by `GROUP/KIND`."""
     return {kind: finders for backend in BACKENDS.values() for kind, finders in backend.PODS.items()}
 
 

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from trainform import defaults
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument
 from trainform.cli.jobs import stack_of
-from trainform.console.lines import flush_or_discard, note
-from trainform.errors import CommandLineError, InputError, Problem
+from trainform.console.escaping import wrapped
+from trainform.console.lines import flush_or_discard, note, terminal_width
+from trainform.errors import CommandLineError, InputError, Problem, list_names
 from trainform.project import require_project
 
 if TYPE_CHECKING:
+    from trainform.cluster.api import ClusterApi
     from trainform.deployed.state import StateCluster, StateJob, StateNamespace
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
@@ -46,9 +48,10 @@ def command(
     """Delete the resources of a stack.
 
     `pulumi destroy` alone deletes on the cluster of the kubeconfig, whichever that is. This command first compares that
-    cluster with the one in the stack's state, or else in its environment, and refuses another cluster. Then it runs
-    `pulumi destroy`: the questions, the output and the exit code are Pulumi's. The namespace of an environment stays in
-    the cluster: the command lists the objects in it, and how to delete them.
+    cluster with the one in the stack's state, or else in its environment, and refuses another cluster. It names the
+    claims that stay and those that are deleted, then runs `pulumi destroy`: the questions, the output and the exit code
+    are Pulumi's. The namespace of an environment stays in the cluster: the command lists the objects in it, and how to
+    delete them.
     """
     from trainform.deployed.engine import exported, pulumi
 
@@ -79,18 +82,22 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
 
     A provider without a cluster in the state is bound by the environment: its `cluster.uid` holds for every stack in
     it, and the next `pulumi up` writes it into the state."""
+    from trainform.cluster.api import ClusterApi
+    from trainform.cluster.identity import identity_problem
     from trainform.deployed.state import clusters_of, jobs_of, namespaces_of
 
     problems = [_would_be_deleted(stack, each) for each in namespaces_of(exported) if not each.kept]
     for cluster in clusters_of(exported):
         bound = None if cluster.own_kubeconfig else _bound(stack, cluster, root)
+        jobs = [job for job in jobs_of(exported) if job.cluster == cluster.name]
         if bound is None:
             note(f"note: not compared: {_why(stack, cluster)}", err=True)
-        else:
-            problems += _problems(cluster.context, bound)
-        jobs = [job for job in jobs_of(exported) if job.cluster == cluster.name]
-        if not problems and not cluster.own_kubeconfig and jobs:
-            problems += _other_stacks(stack, cluster.context, jobs, root)
+        if cluster.own_kubeconfig or (bound is None and not jobs):
+            continue
+        with contextlib.closing(ClusterApi(cluster.context, SECONDS)) as api:
+            another = None if bound is None else identity_problem(api, *bound)
+            problems += [] if another is None else [another]
+            problems += [] if problems else _other_stacks(stack, api, jobs, root)
     if problems:
         raise InputError(problems)
 
@@ -108,11 +115,15 @@ def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
 
 
 def _show_what_stays(exported: Mapping[str, Any]) -> None:
-    """List the objects that stay in the namespaces of the stack."""
+    """List the claims that stay or are deleted, and the objects that stay in the namespaces of the stack."""
     from trainform.cluster.api import ClusterApi
     from trainform.cluster.contents import contents
-    from trainform.deployed.state import clusters_of, deleted_from, namespaces_of
+    from trainform.deployed.state import claims_of, clusters_of, deleted_from, namespaces_of
 
+    for kept, fate in ((True, "stay in the cluster"), (False, "are deleted, with their data")):
+        claims = ", ".join(claims_of(exported, kept=kept))
+        if claims:
+            note(*wrapped(f"note: claims that {fate}: {claims}", terminal_width()), err=True)
     clusters = {cluster.name: cluster for cluster in clusters_of(exported)}
     for namespace in namespaces_of(exported):
         cluster = clusters.get(namespace.cluster)
@@ -126,42 +137,35 @@ def _show_what_stays(exported: Mapping[str, Any]) -> None:
             names = dict[str, list[str]]()
             for kind, name in sorted({*found.objects} - deleted_from(exported, namespace.name)):
                 names.setdefault(kind, []).append(name)
-            lines = [f"  {kind}: {', '.join(each[:MOST_NAMED])}{_more(each)}" for kind, each in names.items()]
+            lines = [f"  {kind}: {list_names(each, MOST_NAMED)}" for kind, each in names.items()]
             note(*(lines if lines else ["  no objects"]), err=True)
             if found.not_listed:
-                kinds = ", ".join(found.not_listed[:MOST_NAMED])
-                note(f"  (could not be listed: {kinds}{_more(found.not_listed)})", err=True)
+                note(f"  (could not be listed: {list_names(found.not_listed, MOST_NAMED)})", err=True)
         on = "" if context is None else f" --context {shlex.quote(context)}"
         note(f"  to delete it with everything in it: kubectl delete namespace {namespace.name}{on}", err=True)
 
 
-def _more(names: Sequence[str]) -> str:
-    return f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-
-
-def _other_stacks(stack: str, context: str | None, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:
+def _other_stacks(stack: str, api: ClusterApi, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:
     """Yield a problem for each job that another stack has deployed since, by the mark on its record: both stacks have
     the same objects."""
-    from trainform.cluster.api import ClusterApi
     from trainform.deployed.records import deployed
     from trainform.plan.record import unmark
     from trainform.spec.stack import STACK, project_name
 
     own = f"{project_name(root)}/{stack.rpartition('/')[2]}"
-    with contextlib.closing(ClusterApi(context, SECONDS)) as api:
-        for job in jobs:
-            found = deployed(api, job.experiment, job.namespace)
-            theirs = "" if found is None else found.stack
-            if theirs not in ("", own):
-                reason = (
-                    f"{job.experiment} in the namespace {job.namespace} is deployed by the stack {theirs} by now, "
-                    "and the objects of this stack have the same names"
-                )
-                fix = (
-                    f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier "
-                    f"name, or is gone without a destroy: {unmark(job.experiment, job.namespace)}"
-                )
-                yield Problem(STACK, stack, reason, fix)
+    for job in jobs:
+        found = deployed(api, job.experiment, job.namespace)
+        theirs = "" if found is None else found.stack
+        if theirs not in ("", own):
+            reason = (
+                f"{job.experiment} in the namespace {job.namespace} is deployed by the stack {theirs} by now, "
+                "and the objects of this stack have the same names"
+            )
+            fix = (
+                f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier "
+                f"name, or is gone without a destroy: {unmark(job.experiment, job.namespace)}"
+            )
+            yield Problem(STACK, stack, reason, fix)
 
 
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
@@ -187,12 +191,3 @@ def _why(stack: str, cluster: StateCluster) -> str:
         f"the stack {stack} is bound to no cluster (provider {cluster.name}); with `cluster.uid` in its environment "
         "the next `pulumi up` binds it"
     )
-
-
-def _problems(context: str | None, bound: Bound) -> Sequence[Problem]:
-    from trainform.cluster.api import ClusterApi
-    from trainform.cluster.identity import identity_problem
-
-    with contextlib.closing(ClusterApi(context, SECONDS)) as api:
-        problem = identity_problem(api, bound.uid, bound.what, bound.gone)
-    return [] if problem is None else [problem]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +13,7 @@ from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, optio
 from trainform.cli.forms import DATA, Form
 from trainform.cli.jobs import from_input
 
+FIX = "  fix: "
 STYLES = {"not checked": "dim", "note": "yellow", "missing": "red"}
 Data = dict[str, Any]
 
@@ -84,7 +85,7 @@ def command(
     if form is Form.JSON:
         echo_json({"ready": ready, "asked": chosen, "checks": made, "verbs": verdicts})
     else:
-        _print(made, verdicts)
+        _print(made, verdicts, {name: finding.brief for name, finding in findings.items()})
     if not ready:
         raise typer.Exit(1)
 
@@ -112,38 +113,39 @@ def _verdict(verb: str, made: Data) -> Data:
     }
 
 
-def _print(made: Data, verdicts: Data) -> None:
+def _print(made: Data, verdicts: Data, briefs: Mapping[str, str]) -> None:
     from rich.text import Text
 
     from trainform.console.escaping import escaped
     from trainform.console.screen import screen
 
     console = screen()
-    for style, line in _lines(made, verdicts):
-        console.print(Text(escaped(line), style=STYLES.get(style, "")), soft_wrap=True)
+    for style, line in _lines(made, verdicts, briefs):
+        pasted = line.startswith(FIX) or not console.is_terminal  # such a line is not broken
+        console.print(Text(escaped(line), style=STYLES.get(style, "")), soft_wrap=pasted)
 
 
-def _lines(made: Data, verdicts: Data) -> Iterator[tuple[str, str]]:
+def _lines(made: Data, verdicts: Data, briefs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield a line for this machine, one for the cluster and one for the commands that are ready; then what is missing,
     with its fix."""
     from trainform.local.doctor.checks import IN_CLUSTER, ON_MACHINE
 
     for place, checks in (("this machine", ON_MACHINE), ("cluster", IN_CLUSTER)):
-        found = [name for name in (check.name for check in checks) if made.get(name, {}).get("state") == "ok"]
-        if found:
-            texts = (f"{_title(name)} {made[name]['found']}" for name in found)
-            yield "", f"{place}: {'; '.join(texts)}"
+        well = [briefs[name] for name in (check.name for check in checks) if made.get(name, {}).get("state") == "ok"]
+        if any(well):
+            yield "", f"{place}: {', '.join(filter(None, well))}"
     verbs: dict[str, list[str]] = {}
     for verb, verdict in verdicts.items():
         verbs.setdefault(", ".join(map(_title, verdict["missing"])), []).append(verb)
     for missing, named in verbs.items():
-        yield "", f"not ready: {', '.join(named)} ({missing} missing)" if missing else f"ready: {', '.join(named)}"
+        commands = "all commands" if len(named) == len(verdicts) else ", ".join(named)
+        yield "", f"not ready: {commands} ({missing} missing)" if missing else f"ready: {commands}"
     wanting = [name for state in STYLES for name, check in made.items() if check["state"] == state]
     for (state, fix), names in itertools.groupby(wanting, key=lambda name: (made[name]["state"], made[name]["fix"])):
         for name in names:
             yield state, f"{state}: {_title(name)}: {made[name]['found']}"
         if fix:
-            yield "", f"  fix: {fix}"
+            yield "", f"{FIX}{fix}"
 
 
 def _title(name: str) -> str:

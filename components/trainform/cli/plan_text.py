@@ -15,6 +15,7 @@ from trainform.spec.roles import EnvSource, InitContainer
 
 GAP = "  "
 LABEL = 12  # columns of the labels on the left
+COUNTS = {"WORLD_SIZE": "nodes", "NUM_PROCESSES": "processes"}
 
 
 def headline(plan: Plan, release: str | None, tried: Sequence[str], width: int) -> list[str]:
@@ -52,7 +53,7 @@ def sections(plan: Plan, manifests: Iterable[Manifest], overlaid: Sequence[Overl
         yield from ("", *_role(plan, role, width))
     for roles, rows in _variables(plan).items():
         yield from ("", f"Variables of {roles}", *_columns(rows, width))
-    yield from ("", "Objects", *_columns([("key", "kind", "name", "at a change"), *_objects(manifests)], width))
+    yield from ("", "Objects", *_columns([("key", "object", "at a change"), *_objects(manifests)], width))
     yield ""
     for label, text in _summary(plan):
         yield from _labelled(label, wrapped(text, width - LABEL), indent="")
@@ -74,30 +75,33 @@ def _labelled(label: str, lines: Sequence[str], indent: str = GAP) -> Iterator[s
 
 
 def _columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
-    """Yield the rows as a table. A row that is too wide for its columns is printed on as many lines as it needs."""
+    """Yield the rows as a table. A cell that does not fit into its column has its own line, so that all columns stay
+    aligned and each name is whole."""
     cells = [[escaped(cell) for cell in row] for row in rows]
-    sizes = [[display_width(cell) for cell in row] for row in cells]
-    inside, widths = _fitting(sizes, width)
-    for index, row in enumerate(cells):
-        if index in inside:
-            padded = (cell + " " * (wide - size) for cell, size, wide in zip(row, sizes[index], widths, strict=True))
-            yield f"{GAP}{GAP.join(padded)}".rstrip()
-        else:
-            first, *others = wrapped(GAP.join(row), width - len(GAP))
-            yield from (f"{GAP}{first}", *(f"{GAP}{GAP}{line}" for line in others))
+    widths = _fitting([[display_width(cell) for cell in row] for row in cells], width)
+    starts = [len(GAP) + sum(widths[:number]) + len(GAP) * number for number in range(len(widths))]
+    for row in cells:
+        line = ""
+        for start, cell in zip(starts, row, strict=True):
+            lines = wrapped(cell, width - start) if display_width(cell) > width - start else [cell]
+            column = max(min(start, width - max(map(display_width, lines))), len(GAP))
+            for part in lines:
+                if line and display_width(line) + len(GAP) > column:
+                    yield line
+                    line = ""
+                line += " " * (column - display_width(line)) + part
+        yield line.rstrip()
 
 
-def _fitting(sizes: Sequence[Sequence[int]], width: int) -> tuple[set[int], Sequence[int]]:
-    """Return the indices of the narrowest rows that fit in one table, and the widths of its columns."""
-    inside: set[int] = set()
-    widths: Sequence[int] = ()
-    for index in sorted(range(len(sizes)), key=lambda index: sum(sizes[index])):
-        wider = [max(pair) for pair in zip(widths, sizes[index], strict=True)] if inside else sizes[index]
+def _fitting(sizes: Sequence[Sequence[int]], width: int) -> Sequence[int]:
+    """Return the widths of the columns: those of the narrowest rows that fit together, at least one."""
+    widths, *others = sorted(sizes, key=sum)
+    for row in others:
+        wider = [max(pair) for pair in zip(widths, row, strict=True)]
         if sum(wider) + len(GAP) * len(wider) > width:
             break
-        inside.add(index)
         widths = wider
-    return inside, widths
+    return widths
 
 
 # --- roles
@@ -111,6 +115,7 @@ def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
     runs = role.args if role.launched else role.command
     rows: dict[str, list[str]] = {
         "pods": wrapped(_names(plan, role), room),
+        "image": wrapped(role.image, room),
         "each pod": wrapped(", ".join(_each(role)), room),
         "claims": [line for mount in role.mounts for line in wrapped(f"{mount.claim} at {mount.path}", room)],
         "ports": wrapped(", ".join(_ports(role)), room),
@@ -183,7 +188,12 @@ def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
             row = (f"{variable.name}={_shown(variable)}", _origin(variable))
             found.setdefault(row, []).append(role.name)
     for name, text in _scripted(plan).items():
-        scripted = [role.name for role in plan.roles if role.launched and role.ranked and not _sets(role, name)]
+        # the launch script keeps a variable that the user sets
+        scripted = [
+            role.name
+            for role in plan.roles
+            if role.launched and role.ranked and all(variable.name != name for variable in role.env)
+        ]
         found |= {(f"{name}=({text})", "launch script"): scripted} if scripted else {}
     by_roles: dict[str, list[tuple[str, str]]] = {}
     for row, roles in found.items():
@@ -194,13 +204,12 @@ def _variables(plan: Plan) -> dict[str, list[tuple[str, str]]]:
 
 def _origin(variable: EnvVar) -> str:
     """Return the field from which a variable comes; for a variable of the user, without its name."""
-    is_own = variable.origin.endswith(f"env.{variable.name}")
-    return variable.origin.removesuffix(f".{variable.name}") if is_own else variable.origin
+    return variable.origin.removesuffix(f".{variable.name}") if _is_own(variable) else variable.origin
 
 
-def _sets(role: RolePlan, name: str) -> bool:
-    """Return whether the user sets the variable; the launch script then keeps it."""
-    return any(variable.name == name for variable in role.env)
+def _is_own(variable: EnvVar) -> bool:
+    """Return True if the user sets the variable."""
+    return variable.origin.endswith(f"env.{variable.name}")
 
 
 def _scripted(plan: Plan) -> dict[str, str]:
@@ -215,7 +224,8 @@ def _scripted(plan: Plan) -> dict[str, str]:
 def _shown(variable: EnvVar) -> str:
     value: str | EnvSource = variable.value
     if isinstance(value, str):
-        return value
+        counted = None if _is_own(variable) else COUNTS.get(variable.name)
+        return value if counted is None else f"{value} ({counted})"
     if value.field is not None:
         return f"(field {value.field})"
     word, reference = ("Secret", value.secret) if value.secret is not None else ("ConfigMap", value.config_map)
@@ -225,15 +235,11 @@ def _shown(variable: EnvVar) -> str:
 # --- objects and totals
 
 
-def _objects(manifests: Iterable[Manifest]) -> Iterator[tuple[str, str, str, str]]:
+def _objects(manifests: Iterable[Manifest]) -> Iterator[tuple[str, str, str]]:
     for manifest in manifests:
-        life = "grows; kept" if manifest.keep else "in place"
-        yield (
-            override_key(manifest),
-            manifest.body["kind"],
-            manifest.body["metadata"]["name"],
-            life if manifest.revision is None else "new revision",
-        )
+        kept = "grows; kept" if manifest.keep else "in place"
+        life = kept if manifest.revision is None else "new revision"
+        yield override_key(manifest), f"{manifest.body['kind']} {manifest.body['metadata']['name']}", life
 
 
 def _summary(plan: Plan) -> Iterator[tuple[str, str]]:

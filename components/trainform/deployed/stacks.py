@@ -121,6 +121,12 @@ def experiment_of(stack: Stack, root: Path) -> str:
     return load_experiment(stack.given, root).or_raise().name if is_path(stack.experiment) else stack.experiment
 
 
+def has_file(stack: ProjectStack, root: Path) -> bool:
+    """Return False if no file has the experiment: a program makes it, and the stack's file only names it."""
+    named = stack.stack
+    return named.release is not None or is_path(named.experiment) or named.experiment in known_names(EXPERIMENTS, root)
+
+
 def is_pending(stack: ProjectStack, deployed: str, root: Path) -> bool:
     """Return whether the experiment that the stack's file names, as a release or a file, is another one than the one
     that is deployed, of which this is the digest. InputError if it cannot be read."""

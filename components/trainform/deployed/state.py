@@ -15,6 +15,7 @@ from trainform.plan.record import Record, read_record, record_name
 
 PROVIDER = "pulumi:providers:kubernetes"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 NAMESPACE = "kubernetes:core/v1:Namespace"
 CREATING = "creating"
 SECOND = len("2026-01-01T00:00:00")
@@ -88,6 +89,16 @@ def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
         for resource, metadata in _owned_objects(exported)
         if resource.get("type") == NAMESPACE
     ]
+
+
+def claims_of(exported: Mapping[str, Any], *, kept: bool) -> list[str]:
+    """Return NAMESPACE/NAME of the claims of the stack that `pulumi destroy` keeps, or of those that it deletes."""
+    found = [
+        mapping(mapping(resource.get("inputs")).get("metadata"))
+        for resource in _resources(exported)
+        if resource.get("type") == CLAIM and (resource.get("retainOnDelete") is True) is kept
+    ]
+    return sorted(f"{metadata.get('namespace')}/{metadata.get('name')}" for metadata in found)
 
 
 def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:

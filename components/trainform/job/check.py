@@ -89,18 +89,18 @@ def check_experiment(
 
 
 def _of_both(job: RenderedJob, loaded: LoadResult[Experiment], left_out: Set[str]) -> list[Problem]:
-    """The problems of the job with their lines. What the experiment has before its overlay is told once, whether it is
-    in force or not."""
+    """The problems of the job with their lines. What the experiment has before its overlay is listed once, whether it
+    is in force or not."""
     before = structs.replace(loaded, source=structs.replace(loaded.source, layers=()))
     of_base = without_consequences(job.of_base, before, left_out)
-    told = {(problem.path, problem.code) for problem in of_base}
+    listed = {(problem.path, problem.code) for problem in of_base}
     found = without_consequences(job.problems, loaded, left_out)
-    return [*(problem for problem in found if (problem.path, problem.code) not in told), *of_base]
+    return [*(problem for problem in found if (problem.path, problem.code) not in listed), *of_base]
 
 
 def _run_problems(run: int) -> Iterator[Problem]:
-    """What is wrong with a number that comes from Python; the command line and a stack's config check theirs with their
-    own words."""
+    """Yield what is wrong with a number that comes from Python; the command line and a stack's config check theirs with
+    their own words."""
     if type(run) is not int or not 1 <= run <= defaults.LAST_RUN:
         yield Problem("run", run, f"the value is not a whole number from 1 to {defaults.LAST_RUN}", "write 1 or more")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -15,11 +15,13 @@ from trainform.project import ENVIRONMENTS, known_names
 from trainform.rules.environment import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import Given, LoadResult, ModelT, load, load_environment, parameter_problems, read_runtime
+from trainform.spec.load import Given, LoadResult, load, load_environment, parameter_problems, read_runtime
 from trainform.spec.overlay import apply_overlay
 from trainform.spec.release import ReleasedExperiment
-from trainform.spec.source import NOWHERE
+from trainform.spec.source import NOWHERE, Source
 from trainform.spec.trial import Assignment
+
+ModelT = TypeVar("ModelT", Experiment, Environment)
 
 
 def check_environment(environment: Environment | Given, root: Path | None = None) -> LoadResult[Environment]:
@@ -43,15 +45,15 @@ def load_experiment(
     if wrong:
         return LoadResult(None, tuple(wrong), NOWHERE)
     loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
-    # a release outlives environments, and nobody edits it
+    # a release outlives environments, and is not edited
     known = [] if isinstance(experiment, ReleasedExperiment) else known_names(ENVIRONMENTS, root)
     found = apply_overlay(loaded, environment, known, tried)
     return read_runtime(found, root)
 
 
 def _of_model(model: ModelT) -> LoadResult[ModelT]:
-    """A model that comes from Python: it has no file, and no lines."""
-    return LoadResult(model, (), NOWHERE)
+    """Return a model that comes from Python. It has no lines, and its name stands where that of a file would."""
+    return LoadResult(model, (), Source(f"{type(model).__name__} {model.name}", {}))
 
 
 def without_consequences(found: Iterable[Problem], loaded: LoadResult[Any], left_out: Set[str]) -> list[Problem]:

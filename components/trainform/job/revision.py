@@ -79,7 +79,7 @@ def immutable_part(job: dict[str, Any], paths: Iterable[str]) -> Any:
 def changes(
     experiment: Experiment, plan: Plan, manifests: Iterable[Manifest], in_place: Iterable[str]
 ) -> dict[str, OnChange]:
-    """What a change of each field that the experiment sets does, by the field's path.
+    """Return what a change of each field that the experiment sets does, by the field's path.
 
     If that depends on the backend, the value is the one for this job. Only for a merge patch it stays open
     (`IN_PLACE_BY_PATCH`).

@@ -18,7 +18,7 @@ KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
 
 
 class PodConventions(Struct, frozen=True, dict=True):
-    """What a pod template depends on in the operator whose controller makes the pods.
+    """The dependence of a pod template on the operator whose controller makes the pods.
 
     index_label: the label in which each pod has its index in its group. index_variable: the variable in which the
     operator's own scripts expect that index; None if there is none. appended: variables that the controller appends to
@@ -58,8 +58,8 @@ class PodConventions(Struct, frozen=True, dict=True):
 
 def in_order(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The entries, each behind those that its value refers to: Kubernetes puts in the values of variables that stand
-    before. Nobody can order them in a file, where the plan's variables come before the experiment's, and these before a
-    role's. Variables that refer to each other in a circle stay as they are."""
+    before. They cannot be ordered in a file, where the plan's variables come before the experiment's, and these before
+    a role's. Variables that refer to each other in a circle stay as they are."""
     if not any("$(" in entry.get("value", "") for entry in env):
         return env
     waits = {entry["name"]: references(entry.get("value", "")) for entry in env}  # each goes on where it was left

@@ -28,7 +28,7 @@ class Component(enum.Enum):
 class Manifest(Struct, frozen=True):
     """One object. `key` is its name in `manifest_overrides`.
 
-    keep: `destroy` leaves the object, and the next `up` adopts it. patch: the object belongs to somebody else, and only
+    keep: `destroy` leaves the object, and the next `up` adopts it. patch: the object is not ours, and only
     the fields of `body` are set (Volcano makes the queue `default` itself). revision: the revision that the object's
     name contains, so that a change makes a new object; None if the name never changes. component: the part of the job
     that it belongs to. late_refusals: messages with which a webhook refuses the object while it does not yet see

@@ -1,4 +1,4 @@
-"""Objects of somebody else hold anything at any place: what has another shape than it should counts as empty."""
+"""Objects of other programs hold anything at any place: what has another shape than it should counts as empty."""
 
 from __future__ import annotations
 

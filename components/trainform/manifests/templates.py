@@ -110,7 +110,7 @@ class Template(Struct, frozen=True, dict=True):
 
     def containers_request(self, resource: str) -> Decimal:
         """The amount of the resource that the containers request together, or an init container if it requests more. A
-        sidecar, an init container that always restarts, runs beside all containers after it. An amount that cannot be
+        sidecar, an init container that always restarts, runs next to all containers after it. An amount that cannot be
         read counts as 0."""
         sidecars = highest = containers = Decimal(0)
         for index, container in self.containers:
@@ -141,8 +141,9 @@ def node_port(port: dict[str, Any], spec: dict[str, Any]) -> str:
 
 
 def is_extended(resource: object) -> bool:
-    """Whether a device or a plugin of the nodes gives the resource: it has a domain. Kubernetes' own domain is one of
-    them: the scheduler counts such resources too, and `deviceclass.resource.kubernetes.io/NAME` claims devices."""
+    """Return whether a device or a plugin of the nodes gives the resource: it has a domain. Kubernetes' own domain is
+    one of them: the scheduler counts such resources too, and `deviceclass.resource.kubernetes.io/NAME` claims
+    devices."""
     return "/" in str(resource)
 
 

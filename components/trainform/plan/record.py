@@ -53,13 +53,11 @@ class Record(Struct, frozen=True, dict=True):
     @functools.cached_property
     def model(self) -> Experiment | None:
         """The experiment; None if this version of trainform cannot read it."""
-        from pydantic import ValidationError
-
         from trainform.spec.experiment import Experiment
 
         try:
             return Experiment.model_validate(self.experiment, strict=False)
-        except (ValidationError, RecursionError):
+        except (ValueError, RecursionError):
             return None
 
     @functools.cached_property

@@ -34,6 +34,8 @@ class Platform(pulumi.ComponentResource):
     """Names of the queues."""
     kept_claims: pulumi.Output[list[str]]
     """Names of the claims that `pulumi destroy` does not delete."""
+    next: pulumi.Output[str]
+    """The command that shows whether an experiment can be deployed in the environment."""
 
     def __init__(self, name: str, environment: Environment | str, opts: pulumi.ResourceOptions | None = None) -> None:
         """name: name of the component; the names of its resources begin with it.
@@ -61,6 +63,7 @@ class Platform(pulumi.ComponentResource):
             "namespace": environment.namespace.name,
             "queues": list(environment.queues),
             "kept_claims": [key for key, claim in environment.claims.items() if claim.keep],
+            "next": f"trainform doctor -e {environment.name}",
         }
         set_outputs(self, outputs)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Self
@@ -65,6 +66,8 @@ class TrainingJob(pulumi.ComponentResource):
     """Names of the claims that `pulumi destroy` does not delete."""
     overrides: pulumi.Output[list[str]]
     """Paths of the user's merge patches."""
+    next: pulumi.Output[str]
+    """The command that lists the job's pods."""
 
     def __init__(
         self,
@@ -143,6 +146,7 @@ class TrainingJob(pulumi.ComponentResource):
             "cost_per_hour": "" if cost is None else cost.dated,
             "kept_claims": [claim.name for claim in plan.claims if claim.request.keep],
             "overrides": list(plan.overrides),
+            "next": _list_pods(plan, environment),
         }
         set_outputs(self, outputs)
 
@@ -174,6 +178,14 @@ class TrainingJob(pulumi.ComponentResource):
                 for role in plan.roles
             ),
         ]
+
+
+def _list_pods(plan: Plan, environment: Environment) -> str:
+    """Return a command without the revision, so that it is no change in the previews of a job."""
+    context = environment.cluster.context
+    on = [] if context is None else ["--context", context]
+    words = ["kubectl", "get", "pods", "-n", plan.namespace, "-l", f"{defaults.NAME_LABEL}={plan.experiment}"]
+    return shlex.join([*words, *on])
 
 
 def _refuse_unknown_names(names: Sequence[str]) -> None:

@@ -26,7 +26,7 @@ BY_NAME = "or name the stacks"
 
 
 class ChangedFiles(Struct, frozen=True):
-    """What a change of files consists of."""
+    """The files of a change."""
 
     base: str
     """The commit from which it began."""
@@ -35,8 +35,9 @@ class ChangedFiles(Struct, frozen=True):
 
 
 def changed_files(root: Path, since: str) -> ChangedFiles:
-    """What differs between the working tree of the project in `root` and the merge base of `since` and HEAD: both names
-    of a renamed file, and files that git does not track and does not ignore. InputError if git cannot say it."""
+    """Return the differences between the working tree of the project in `root` and the merge base of `since` and HEAD:
+    both names of a renamed file, and files that git does not track and does not ignore. InputError if git cannot say
+    it."""
     git = _Git(root, since)
     if not since or since.startswith("-"):
         raise git.refused("is no name of a commit", "give a branch, a tag or a commit: origin/main")

@@ -1,4 +1,4 @@
-"""What happens, as data: an effect for each job and each object that matters, with a sentence template."""
+"""Effects as data: one for each job and each object that matters, with a sentence template."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _add_step(raw: Raw, data: Any, names: Mapping[str, str]) -> None:
 
 
 def _outputs(raw: Raw, body: Mapping[str, Any]) -> None:
-    """What a refresh has found comes after its step."""
+    """Add the state that a refresh has found, which comes after its step."""
     metadata = mapping(body.get("metadata"))
     new = metadata.get("new")
     step = raw.made.get(text_of(metadata.get("urn")))

@@ -1,4 +1,4 @@
-"""What happens to each job of a preview, and what the cluster reports of it: effects and findings follow from it."""
+"""Each job of a preview with its change and its live state: effects and findings follow from it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Scaled(Struct, frozen=True):
 
 
 class Fate(Struct, frozen=True):
-    """What happens to a job."""
+    """The change of a job."""
 
     job: JobReview
     kind: JobFate
@@ -67,7 +67,7 @@ class Fate(Struct, frozen=True):
 
     @property
     def state(self) -> LiveState:
-        """What the cluster reports of the existing job object."""
+        """The live state of the existing job object."""
         if self.live is None:
             return "unknown" if self.not_read else "absent"
         if self.live.phase in FINISHED:

@@ -26,7 +26,7 @@ RUN = "run"
 
 
 class StackFiles(Struct, frozen=True):
-    """What the files of a stack hold."""
+    """The content of the files of a stack."""
 
     checked: CheckedJob | CheckedPlatform | None = None
     """The environment alone for its own stack; None if the files cannot be read."""
@@ -45,7 +45,8 @@ class StackFiles(Struct, frozen=True):
     """Of its release."""
 
     def locate(self, path: str) -> Place:
-        """Where a path stands; one that begins with `environment.` is of the environment, and `run` of the stack."""
+        """Return where a path stands; one that begins with `environment.` is of the environment, and `run` of the
+        stack."""
         if path == RUN and self.run is not None:
             return self.run
         own = path.startswith(OF_ENVIRONMENT)
@@ -80,7 +81,10 @@ def without_files(error: TrainformError) -> StackFiles:
 
 
 def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
-    checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
+    try:
+        checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
+    except InputError as error:  # there is no file: a program makes the experiment
+        return structs.replace(without_files(error), environment=check_environment(chosen.environment, root).model)
     experiment, environment = checked.sources
     # what is wrong with the experiment alone leaves the environment, which says where the cluster is
     model = check_environment(chosen.environment, root).model if checked.job is None else checked.job.environment

@@ -65,7 +65,7 @@ def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) ->
 
 
 def _job(job: Fate, clause: str) -> str:
-    """What happens to the only job, and what keeps the new one from starting."""
+    """Return the change of the only job, and the reason why the new one does not start."""
     stops = clause and job.kind == "replace" and job.state == "running"
     text = job_effect(job, "job stop and create" if stops else "").sentence.removesuffix(".")
     if not clause:
@@ -76,7 +76,7 @@ def _job(job: Fate, clause: str) -> str:
 
 
 def _by_kind(effects: Sequence[Effect]) -> Iterator[str]:
-    """What happens, the worst first: `deletes the claim data`, `creates the queue night and 3 claims`."""
+    """Yield the changes, the worst first: `deletes the claim data`, `creates the queue night and 3 claims`."""
     for kind, verb in VERBS.items():
         things = []
         for thing in dict.fromkeys(effect.thing for effect in effects if effect.kind == kind):

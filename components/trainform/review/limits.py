@@ -1,4 +1,4 @@
-"""What the limits of the environment find in the experiment, and what becomes of its waivers."""
+"""Findings of the environment's limits in the experiment, and the state of its waivers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def with_waivers(found: Iterable[Finding], job: RenderedJob, today: datetime.dat
 
 
 def waiver_uses(job: RenderedJob, today: datetime.date, findings: Iterable[Finding]) -> Iterator[WaiverUse]:
-    """Each waiver of the experiment, and what becomes of it. findings: those of the review."""
+    """Yield each waiver of the experiment with its state. findings: those of the review."""
     found = {identity(problem) for problem, _ in job.found}
     found |= {(finding.code, finding.fingerprint) for finding in findings}
     for waiver in job.experiment.waivers:
@@ -93,7 +93,7 @@ def waiver_uses(job: RenderedJob, today: datetime.date, findings: Iterable[Findi
 def _state(
     waiver: Waiver, found: Set[tuple[str, str]], environment: Environment, today: datetime.date
 ) -> tuple[Literal["applies", "void", "expired", "refused"], str]:
-    """What becomes of a waiver, and why it does not apply."""
+    """Return the state of a waiver, and why it does not apply."""
     refusal = next(waiver_problems([waiver], environment, today), None)
     if refusal is not None:
         return "refused", sentence(refusal.reason)

@@ -1,4 +1,4 @@
-"""How the engine marks what is secret or not known in a preview, and the texts that a secret has."""
+"""The engine's marks for secret and unknown values in a preview, and the texts of a secret."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def has_mark(value: Any) -> bool:
 
 
 def is_opaque(value: Any) -> bool:
-    """Return whether a part of the value is not told: two that look alike may differ."""
+    """Return whether a part of the value is hidden: two that look alike may differ."""
     found = (leaf for leaf in _leaves(value) if is_mark(leaf) or isinstance(leaf, dict | list))
     return any(not isinstance(leaf, dict) or "plaintext" not in leaf for leaf in found)
 
 
-def told(value: Any) -> Any:
+def unwrapped(value: Any) -> Any:
     """Return the value within the engine's mark, which is JSON."""
     if not isinstance(value, dict) or not is_mark(value):
         return value
@@ -80,7 +80,7 @@ def plain_texts(value: Any) -> Iterator[str]:
     """Yield the texts and numbers of a secret where they are known: in the other state, or within the engine's mark."""
     for leaf in _leaves(value):
         if isinstance(leaf, dict):
-            yield from plain_texts(told(leaf)) if "plaintext" in leaf else ()
+            yield from plain_texts(unwrapped(leaf)) if "plaintext" in leaf else ()
         elif isinstance(leaf, str | int | float) and not isinstance(leaf, bool):
             yield str(leaf)
 
@@ -119,5 +119,5 @@ def dumped(value: Any) -> str:
 
 
 def whole_characters(text: str) -> str:
-    """Return the text without halves of characters, which JSON can write and nobody can print."""
+    """Return the text without halves of characters, which JSON can write and no terminal can print."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -28,7 +28,7 @@ from trainform.review.marks import (
     is_mark,
     is_opaque,
     plain_texts,
-    told,
+    unwrapped,
     whole_characters,
 )
 from trainform.rules.limits.secrets import SECRET_CONTENT
@@ -205,7 +205,7 @@ def _text(path: Path) -> str:
 
 
 class _Index:
-    """What stands where in the states of a step. Every list and mapping is looked through once."""
+    """The values in the states of a step by their paths. Every list and mapping is read once."""
 
     def __init__(self) -> None:
         self._read: dict[int, tuple[Any, dict[Any, Any]]] = {}
@@ -285,7 +285,7 @@ def _differ(before: Any, after: Any) -> bool:
     """Return True for two secrets of which the preview shows that they differ."""
     if before in _EMPTY or after in _EMPTY or is_opaque(before) or is_opaque(after):
         return False
-    return not same(told(before), told(after))
+    return not same(unwrapped(before), unwrapped(after))
 
 
 def _names(urn: str, type_: str, states: Iterable[Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ VERSION = 2
 
 
 class Level(enum.IntEnum):
-    """How much a finding weighs; a higher level is worse."""
+    """The weight of a finding; a higher level is worse."""
 
     low = 1
     medium = 2
@@ -20,7 +20,7 @@ class Level(enum.IntEnum):
 
 
 class Category(enum.StrEnum):
-    """What a finding is about; `--fail-on` takes these words."""
+    """The subject of a finding; `--fail-on` takes these words."""
 
     data = "data"
     restart = "restart"
@@ -37,7 +37,7 @@ class Category(enum.StrEnum):
 
 
 class Outcome(enum.StrEnum):
-    """What came of the review. `incomplete`: no finding, but something could not be checked."""
+    """The outcome of a review. `incomplete`: no finding, but something could not be checked."""
 
     clean = "clean"
     findings = "findings"
@@ -46,7 +46,7 @@ class Outcome(enum.StrEnum):
 
 
 class Place(Part):
-    """Where a field stands: its path in the words of the file, and the file with the line (from 1; 0: unknown)."""
+    """The place of a field: its path in the words of the file, and the file with the line (from 1; 0: unknown)."""
 
     path: str = Field(description="Path of the field: roles.worker.env.NCCL_DEBUG.")
     file: str = Field(default="", description="File from the project's folder on; empty: unknown.")
@@ -139,7 +139,7 @@ class Money(Part):
 
 
 class Cost(Part):
-    """What the stack costs per hour. null: not known, or nothing has a price; `known` and `unknown` say which."""
+    """The cost of a stack per hour. null: not known, or nothing has a price; `known` and `unknown` say which."""
 
     before: Money | None = None
     after: Money | None = None
@@ -180,7 +180,7 @@ class RoleRoom(Part):
 
 
 class QueueUse(Part):
-    """What the job's queue holds of the resource that decides."""
+    """The use of the job's queue, in the resource that decides."""
 
     name: str
     resource: str
@@ -190,7 +190,7 @@ class QueueUse(Part):
 
 
 class Capacity(Part):
-    """Whether the pods fit. An estimate, not a reservation."""
+    """The room for the pods. An estimate, not a reservation."""
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
     sentence: str
@@ -241,7 +241,7 @@ class PictureEdge(Part):
 
 
 class Picture(Part):
-    """What a job consists of, before and after."""
+    """The parts of a job, before and after."""
 
     job: str
     nodes: list[PictureNode]
@@ -291,7 +291,7 @@ class WaivedGate(Part):
 
 
 class Origin(Part):
-    """Where the release comes from that the stack follows, by the evidence in its file."""
+    """The origin of the release that the stack follows, by the evidence in its file."""
 
     release: str
     source: str = Field(description="The stack from which it was promoted; of a rollback the stack itself.")

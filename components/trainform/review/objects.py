@@ -135,7 +135,7 @@ def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
 
 
 class Asked(Struct, frozen=True):
-    """What to read of the cluster, for `cluster.live.LiveReads`."""
+    """The objects to read of the cluster, for `cluster.live.LiveReads`."""
 
     jobs: tuple[RequestedJob, ...]
     queues: tuple[str, ...]

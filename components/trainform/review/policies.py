@@ -1,4 +1,4 @@
-"""What the policy packs of a preview say, as findings."""
+"""Findings of the policy packs of a preview."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def policy_findings(preview: Preview) -> Iterator[Finding]:
 
 
 def packs_of(preview: Preview) -> tuple[str, ...]:
-    """The names of the policy packs that ran, as far as the preview says it."""
+    """Return the names of the policy packs that ran, where the preview has them."""
     return tuple(sorted({*(preview.packs or ()), *(result.pack for result in preview.policies)} - {""}))
 
 
 def refusal(results: Iterable[PolicyResult]) -> str:
-    """What the first policy that stops the change says, with the name of the policy; "" if none does."""
+    """Return the message of the first policy that stops the change, with its name; "" if none does."""
     stopping = next((result for result in results if LEVELS.get(result.level) == "high"), None)
     if stopping is None:
         return ""

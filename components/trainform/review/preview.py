@@ -1,4 +1,4 @@
-"""What a preview of Pulumi says, whichever form it came in: plain data without any secret."""
+"""A preview of Pulumi as plain data without secrets, whichever form it came in."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class State:
 
 
 class Step(Struct, frozen=True):
-    """What the engine will do to one resource. A replacement is one step of a `Preview`: `replace`."""
+    """The engine's plan for one resource. A replacement is one step of a `Preview`: `replace`."""
 
     operation: str
     """In the engine's words (`same`, `create`, `update`, `refresh`, `import`…); newer engines may have others."""
@@ -73,7 +73,7 @@ class Step(Struct, frozen=True):
 
 
 class PolicyResult(Struct, frozen=True):
-    """What a policy of a policy pack says of a resource."""
+    """The result of a policy for a resource."""
 
     policy: str
     level: str

@@ -76,7 +76,7 @@ DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 def read_preview(text: str, source: str = STDIN) -> Preview:
-    """What the text of a preview says. source: the name of its file. InputError if it is none."""
+    """Return the preview in the text. source: the name of its file. InputError if it is none."""
     text = text.removeprefix("\ufeff")
     if len(text) > LARGEST:
         _refuse(source, f"it has more than {LARGEST >> 20} MiB", "give the preview of one stack alone")
@@ -145,8 +145,8 @@ def _preview(raw: Raw, masks: Masks) -> Preview:
     looked, found = ([(step, _looked(step, masks)) for step in given] for given in (whole, _refreshed(raw.steps)))
     masks.end_looks()
     steps, refreshed = (tuple(_shown_step(*each, masks) for each in given) for given in (looked, found))
-    told = (_shown_message(message, masks) for message in raw.messages)
-    messages = tuple(message for message in told if message.text)
+    shown = (_shown_message(message, masks) for message in raw.messages)
+    messages = tuple(message for message in shown if message.text)
     return Preview(
         raw.form,
         steps,

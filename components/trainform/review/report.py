@@ -73,10 +73,9 @@ def build_report(context: Context, checked: Checked = None, left_out: Iterable[N
         # the program ended with them, or with something else
         problems = problems if problems and problems[0].reason in preview.failed else []
         first, failure = _failure(preview, problems)
-        told = {problem.code for problem in problems} - {NO_RELEASE, ANOTHER_STACK}  # these must be agreed to
-        found = [
-            each for each in found if each.category not in OF_WHOLE_PREVIEWS and (each.waived or each.code not in told)
-        ]
+        shown = {problem.code for problem in problems} - {NO_RELEASE, ANOTHER_STACK}  # these must be agreed to
+        found = [each for each in found if each.category not in OF_WHOLE_PREVIEWS]
+        found = [each for each in found if each.waived or each.code not in shown]
     counted = [finding for finding in found if not finding.waived]
     cost, capacity = _unknown_amounts(ended) if ended else (cost_of(context), capacity_of(context))
     job, users = checked.job if isinstance(checked, CheckedJob) else None, dependents(context)

@@ -115,7 +115,7 @@ def makes_program(name: str) -> bool:
 
 
 def _is_read(name: str, files: Collection[str]) -> bool:
-    """Whether it is one of the files, or a folder or a link to a folder in which one stands."""
+    """Return whether it is one of the files, or a folder or a link to a folder in which one stands."""
     return name in files or any(file.startswith(f"{name.rstrip('/')}/") for file in files)
 
 

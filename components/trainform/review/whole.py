@@ -31,7 +31,7 @@ BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed
 
 
 class Read(Struct, frozen=True):
-    """What was read of a stack, and what is read of the cluster since its files are known; None: nothing is."""
+    """The preview and files of a stack, and the reads of its cluster; None: it is not read."""
 
     stack: str
     preview: Preview

@@ -79,7 +79,7 @@ def _role_names(experiment: Experiment, environment: Environment, plan: Plan) ->
         stem, _, number = name.rpartition("-")
         if number.isdigit() and stem in experiment.roles:
             reason = (
-                f"the name reads like replica {number} of the role {stem}: its pods are called …-{name}-0 beside "
+                f"the name reads like replica {number} of the role {stem}: its pods are called …-{name}-0 next to "
                 f"…-{name}, and a Service of that replica would have its name"
             )
             yield Problem(f"roles.{name}", None, reason, "rename one of the two roles")

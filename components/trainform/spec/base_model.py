@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, ValidationError
 
 from trainform import defaults
 from trainform.spec.metadata import OnChange
@@ -34,6 +34,22 @@ class Model(BaseModel):
         defer_build=True,
     )
 
+    def __init__(self, /, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise _input_error(type(self), data, error) from None
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # pydantic builds parts of a model without it
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """Return the data as a model. Raises `InputError`, as the constructor does."""
+        try:
+            return super().model_validate(obj, **options)
+        except ValidationError as error:
+            raise _input_error(cls, obj, error) from None
+
     def __init_subclass__(cls, **_: Any) -> None:
         super().__init_subclass__()  # `on_change` is for the method below
 
@@ -45,6 +61,12 @@ class Model(BaseModel):
     def user_set(self) -> dict[str, Any]:
         """Return the fields that differ from their defaults, as plain data under the names of the file."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def _input_error(kind: type[BaseModel], data: Any, error: ValidationError) -> Exception:
+    from trainform.spec.explain import input_error  # which needs the models
+
+    return input_error(kind, data, error)
 
 
 class OneOf(Model):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
 import json
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +17,7 @@ from msgspec import Struct
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from trainform.errors import MASK, Problem, is_secret_item
+from trainform.errors import MASK, InputError, Problem, is_secret_item, shorten
 from trainform.spec.base_model import LINE_AS_WORD, models_of
 from trainform.spec.libyaml import Loader
 from trainform.spec.names import MEANING, PORT_RANGE, RESTART, did_you_mean
@@ -25,6 +28,8 @@ from trainform.spec.source import join_path
 from trainform.spec.unknown_keys import key_meant
 
 Path = tuple[str | int, ...]
+OF_FILES = (str, int, float, bool, list, dict, datetime.date, BaseModel, type(None))
+"""The types of values in files, and models in their place."""
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 # error type of pydantic -> predicate of the reason (`the value …`), and the fix; `{…}` are values of its context
@@ -64,6 +69,24 @@ def explain(
         for detail in error.errors(include_url=False)
         if detail["type"] in ABOUT_KEYS or not holds_unreadable(detail["input"])
     ]
+
+
+def input_error(kind: type[BaseModel], data: Any, error: ValidationError) -> InputError:
+    """Return the error of a model that Python code builds, with the model as the source of each problem.
+
+    It is a ValueError, as those of pydantic are. In a Pulumi program it is a `RunError` too, which the engine prints
+    without a traceback.
+    """
+    name = data.get("name") if isinstance(data, dict) else None
+    source = f"{kind.__name__} {shorten(name)}" if isinstance(name, str) else kind.__name__
+    problems = [
+        dataclasses.replace(problem, path=problem.path or source, source=source if problem.path else "")
+        for problem in explain(kind, data, error)
+    ]
+    pulumi = sys.modules.get("pulumi")  # models work without Pulumi
+    bases = (InputError, ValueError) if pulumi is None else (InputError, ValueError, pulumi.RunError)
+    raised: InputError = type("InputError", bases, {"__module__": InputError.__module__})(problems)
+    return raised
 
 
 def locate(data: Any, detail: Mapping[str, Any]) -> Path:
@@ -107,6 +130,9 @@ def _explain(kind: type[BaseModel], data: Any, error: Mapping[str, Any], written
     path = locate(data, error)
     where = join_path(path)
     value = error["input"] if "[key]" in error["loc"] else written.get(where, error["input"])
+    if not isinstance(value, OF_FILES):  # Python code gave it
+        reason = f"the value is of the type {type(value).__name__}, which no field holds"
+        return Problem(where, None, reason, "write text, a number, true or false, a list or a mapping")
     value = MASK if _is_secret_word(data, path) else value
     mistake = _Mistake(kind, path, error, value, Problem(where, value, "", "").shown_value)
     return _EXPLANATIONS.get(error["type"], _explain_by_table)(mistake)

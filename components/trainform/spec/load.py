@@ -184,7 +184,7 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
     rest = data
     for _ in range(MOST_ROUNDS):
         try:
-            return ParseResult(kind.model_validate(rest), problems, frozenset(left_out))
+            return ParseResult(kind.__pydantic_validator__.validate_python(rest), problems, frozenset(left_out))
         except ValidationError as error:
             if rest is data:
                 wrong = explain(kind, data, error, written)
@@ -243,7 +243,7 @@ def parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
         given,
         (kind, str, Text, ReleasedExperiment),
         needed,
-        f"write `{name}.model_validate({{…}})`, or the name as text",
+        f"write `{name}(…)`, or the name as text",
     )
 
 

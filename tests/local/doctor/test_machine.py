@@ -161,7 +161,9 @@ def test_the_tool_chain(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     finished(folder, "kwok")
     (folder / "pulumi-build").mkdir()
-    assert looks.look_at_tool_chain(request(machine), {}) == Finding(State.OK, f"complete, {folder}")
+    assert looks.look_at_tool_chain(request(machine), {}) == Finding(
+        State.OK, f"complete, {folder}", brief="tool chain"
+    )
 
 
 def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +173,7 @@ def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.Mon
     for name in ("controlplane", "kwok", "pulumi"):
         (toolchain_folder() / f"{name}-download").mkdir(parents=True)
     found = looks.look_at_tool_chain(request(machine), {})
-    assert found == Finding(State.OK, f"complete, {toolchain_folder()}")
+    assert found == Finding(State.OK, f"complete, {toolchain_folder()}", brief="tool chain")
 
 
 def test_no_docker(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from tests.plan.launch.starting import run
 from tests.support.samples import container, experiment, plan, pod, reasons
+from trainform.errors import InputError
 from trainform.plan.launch.scripts import script
 from trainform.plan.variables import expanded
 
@@ -230,6 +230,6 @@ def test_the_script_hands_on_a_failure_and_asks_for_the_index(shell: Path) -> No
 
 
 def test_a_checkout_is_made_in_each_pod() -> None:
-    with pytest.raises(ValidationError, match="a checkout is in a volume of its own pod, so each pod makes it"):
+    with pytest.raises(InputError, match="a checkout is in a volume of its own pod, so each pod makes it"):
         experiment(prepare=[{"name": "code", "git": GIT, "on": "first-pod"}])
     assert experiment(prepare=[{"name": "code", "git": GIT, "on": "each-pod"}])

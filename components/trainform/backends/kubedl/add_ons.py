@@ -1,4 +1,4 @@
-"""What KubeDL makes of a job besides its pods: containers, images and volumes for annotations and fields that a patch
+"""Additions of KubeDL to a job besides its pods: containers, images and volumes for annotations and fields that a patch
 may set."""
 
 from __future__ import annotations

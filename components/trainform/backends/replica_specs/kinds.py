@@ -22,7 +22,7 @@ class JobKind(Struct, frozen=True):
     field: the field of the spec with the replica specs. types: the replica type for each group of a plan, in the order
     of the API. container, ports: the names that the operator needs for the main container and its ports, by purpose.
     port: the number that the operator assumes if no container declares the port; 0 if the kind has no port.
-    own_restarts: the operator's own restart policies, beside the template: a pod is made anew upon some exit codes. (A
+    own_restarts: the operator's own restart policies, next to the template: a pod is made anew upon some exit codes. (A
     pod of an MPIJob never is, so the job would neither go on nor fail: training-operator 1.9.3, pkg/controller.v1/mpi.)
     """
 
@@ -192,5 +192,5 @@ class _ReplicaSpecs(Struct, frozen=True):
 
 
 def replica_spec_pods(group: str) -> Mapping[str, tuple[Finder, ...]]:
-    """How the pods of each kind of the API group are found."""
+    """Return how the pods of each kind of the API group are found."""
     return {f"{group}/{kind.kind}": (_ReplicaSpecs(kind.field),) for kind in KINDS.values()}

@@ -100,7 +100,7 @@ def replica_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> dict[str, Any]:
-    """The replica spec of a role. The restart policy is moved out of the template: beside it the operator's own value
+    """The replica spec of a role. The restart policy is moved out of the template: next to it the operator's own value
     `ExitCode` is allowed too, and the operator would overwrite the one in the template, with a warning."""
     template = pod_template(plan, role, next(role.groups()), conventions)
     spec = {"schedulerName": SCHEDULER, **template["spec"]}

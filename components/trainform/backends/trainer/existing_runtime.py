@@ -1,4 +1,4 @@
-"""A job on an existing runtime of Kubeflow Trainer that somebody else owns: the TrainJob sets what it can.
+"""A job on an existing runtime of Kubeflow Trainer that the job does not own: the TrainJob sets what it can.
 
 Rules check that the plan can run on it, in its file, if there is one, and in the cluster's object.
 
@@ -84,7 +84,7 @@ def named_templates(plan: Plan) -> list[Template]:
 
 
 def named_endings(plan: Plan, runtime: RuntimePlan) -> tuple[Ending, ...]:
-    """What ends the job. `up` checks the runtime of the cluster against it."""
+    """Return what ends the job. `up` checks the runtime of the cluster against it."""
     condition = f", if the {runtime.kind} {runtime.name} says so" if runtime.content is None else ""
     return ends_with_role(plan, plan.ending_role, condition)
 

@@ -1,4 +1,4 @@
-"""Where the pods of Kubeflow Trainer's objects are: runtimes have them, and a TrainJob changes parts of a runtime's."""
+"""The pods in Kubeflow Trainer's objects: runtimes have them, and a TrainJob changes parts of a runtime's."""
 
 from __future__ import annotations
 

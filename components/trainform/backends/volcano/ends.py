@@ -1,4 +1,4 @@
-"""How a Volcano Job ends: the lifecycle policies of its tasks, or the number of pods that have succeeded.
+"""The end of a Volcano Job: the lifecycle policies of its tasks, or the number of pods that have succeeded.
 
 Source: Volcano 1.14.1, pkg/controllers/job (`applyPolicies`, state/running.go) and pkg/controllers/cache
 (`TaskCompleted`). The controller checks the policies of the pod's task before those of the job, and takes the first
@@ -93,7 +93,7 @@ def ending_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def endings(plan: Plan) -> tuple[Ending, ...]:
-    """What ends the Job while some of its pods still run."""
+    """Return what ends the Job while some of its pods still run."""
     ending = (role for role in plan.roles if role.replicas and _action(plan, role, COMPLETED) in END_ACTIONS)
     return tuple(found for role in ending for found in ends_with_role(plan, role.name))
 

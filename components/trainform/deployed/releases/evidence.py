@@ -126,7 +126,9 @@ def check_program_gates(checked: CheckedJob) -> CheckedJob:
 def _check_lacks(checked: CheckedJob, found: Iterable[Lack], root: Path) -> CheckedJob:
     held = add_refusals(checked, found)
     name = "" if held.job is None else held.job.environment.name
-    return structs.replace(held, problems=(*held.problems, *_copies(checked.sources[1].name, name, root)))
+    source = checked.sources[1]
+    used = source.name if source.lines else ""  # a model of a program has no file
+    return structs.replace(held, problems=(*held.problems, *_copies(used, name, root)))
 
 
 def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:

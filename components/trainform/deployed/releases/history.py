@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from trainform.deployed.engine import NO_STACK, exported
 from trainform.deployed.releases.release import Release
-from trainform.deployed.stacks import ProjectStack, is_pending
+from trainform.deployed.stacks import ProjectStack, has_file, is_pending
 from trainform.deployed.state import record_in, unfinished
 from trainform.deployed.updates import Update, last_deployed, updates
 from trainform.errors import InputError, TrainformError
@@ -86,7 +86,7 @@ def _read(place: ProjectStack, root: Path) -> StackNow:
         state = exported(place.name, root, nothing=NO_STACK)
         record, half_way = record_in(state, place.experiment), unfinished(state, place.experiment, done)
         now = StackNow(place, record, tuple(done), half_way)
-        if record is None:
+        if record is None or not has_file(place, root):
             return now
         return structs.replace(now, pending=is_pending(place, digest(record.experiment), root))
     except TrainformError as error:

@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from trainform.backends.outcome import Outcome
 from trainform.backends.table import BACKENDS
 from trainform.deployed.releases.release import Origin
@@ -34,7 +32,7 @@ def recorded(record: Record, stack: str) -> Experiment:
     """Return the deployed experiment with its overlays. TrainformError if this version cannot read it."""
     try:
         return Experiment.model_validate(parse_dates(record.whole))
-    except (ValidationError, ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         by = "an unknown version of trainform" if record.version is None else f"trainform {record.version}"
         raise TrainformError(
             f"what is deployed in {stack} was recorded by {by}, and cannot be read by this version",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from trainform.console.secrets import masked
 from trainform.deployed.stacks import followed
 from trainform.errors import InputError, Problem
 from trainform.spec.base_model import Model
 from trainform.spec.release import digest
-from trainform.spec.source import Source, join_path
+from trainform.spec.source import Source
 
 
 class Origin(Model):
@@ -114,8 +114,8 @@ def release_of(data: dict[str, Any], source: Source) -> Release:
     """Return the release in a file. InputError for a form that another version of trainform has written."""
     try:
         return Release.model_validate(data)
-    except ValidationError as error:
+    except InputError as error:
         fix = "use the version of trainform that has written it, or a later one"
         reason = "this version of trainform does not know this form of a release"
-        places = [join_path(detail["loc"]) for detail in error.errors(include_input=False, include_url=False)]
+        places = [problem.path for problem in error.problems]
         raise InputError([source.locate(Problem(place, None, reason, fix)) for place in places]) from None

@@ -31,12 +31,14 @@ class State(StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """The result of one check. `details`: data for programs. `value`: the connection of later checks."""
+    """The result of one check. `details`: data for programs. `brief`: for the summary of what is well. `value`: the
+    connection of later checks."""
 
     state: State
     text: str
     fix: str = ""
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    brief: str = ""
     value: ClusterApi | None = dataclasses.field(default=None, compare=False, repr=False)
 
 

@@ -37,7 +37,8 @@ def look_at_kubeconfig(request: Request, findings: Findings) -> Finding:
     place = "the pod's service account" if config.fname is None else str(config.fname)
     which = "of the environment" if request.context is not None else "the current one"
     text = f"context {config.context_name} ({which}) of {place}, server {api.server}"
-    return Finding(State.OK, text, details={"context": config.context_name, "server": api.server}, value=api)
+    details = {"context": config.context_name, "server": api.server}
+    return Finding(State.OK, text, details=details, brief=f"context {config.context_name}", value=api)
 
 
 def connection(findings: Findings) -> ClusterApi:
@@ -56,7 +57,8 @@ def look_at_cluster(request: Request, findings: Findings) -> Finding:
     if review.found:
         with api.reading(path):
             details["user"] = str(review.body["status"]["userInfo"]["username"])
-    return Finding(State.OK, f"Kubernetes {version}, account {details.get('user', 'unknown')}", details=details)
+    brief = f"Kubernetes {version}"
+    return Finding(State.OK, f"{brief}, account {details.get('user', 'unknown')}", details=details, brief=brief)
 
 
 def look_at_identity(request: Request, findings: Findings) -> Finding:
@@ -85,7 +87,7 @@ def look_at_operators(request: Request, findings: Findings) -> Finding:
         names = " and ".join(f"{row.project} ({row.api_version})" for row in lacking)
         fix = f"install {' and '.join(row.project for row in lacking)} in the cluster, or choose another `backend`"
         return Finding(State.MISSING, f"the environment needs {names}; found: {text}", fix, details)
-    return Finding(State.OK if {*served} - {defaults.KUEUE} else State.MISSING, text, details=details)
+    return Finding(State.OK if {*served} - {defaults.KUEUE} else State.MISSING, text, details=details, brief=text)
 
 
 # --- objects that an environment names

@@ -73,7 +73,7 @@ def look_at_python(request: Request, findings: Findings) -> Finding:
         return Finding(
             State.MISSING, f"{found} has no pip, and Pulumi runs `pip list` before each program", fix, details
         )
-    return Finding(State.OK, found, details=details)
+    return Finding(State.OK, found, details=details, brief=f"python {details['python']}")
 
 
 def _packages_fix(root: Path) -> str:
@@ -126,7 +126,7 @@ def look_at_pulumi(request: Request, findings: Findings) -> Finding:
         )
         return Finding(State.MISSING, text, f"update it, or: {GET_PULUMI}")
     lack = plugin_lack(findings["python"].details, _home()) if _home().is_relative_to(cache_folder()) else None
-    return Finding(State.OK, found) if lack is None else Finding(State.MISSING, *lack)
+    return Finding(State.OK, found, brief=f"pulumi {answer}") if lack is None else Finding(State.MISSING, *lack)
 
 
 def plugin_lack(python: Mapping[str, Any], home: Path) -> tuple[str, str] | None:
@@ -169,14 +169,15 @@ def look_at_docker(request: Request, findings: Findings) -> Finding:
     """Check the Docker daemon that a rehearsal uses."""
     from trainform.local.rehearsal.docker.engine import daemon_version
 
-    return Finding(State.OK, f"daemon {daemon_version(max(1, round(request.timeout)))}")
+    version = daemon_version(max(1, round(request.timeout)))
+    return Finding(State.OK, f"daemon {version}", brief=f"docker {version}")
 
 
 def look_at_tool_chain(request: Request, findings: Findings) -> Finding:
     """Check Pulumi and the control plane in the cache, as `trainform toolchain ensure` installs them."""
     missing = pending_work()
     if not missing.names:
-        return Finding(State.OK, f"complete, {toolchain_folder()}")
+        return Finding(State.OK, f"complete, {toolchain_folder()}", brief="tool chain")
     if not missing.parts:
         return Finding(State.MISSING, f"not installed: {', '.join(missing.names)}; they would be downloaded")
     names = ", ".join(part.folder for part in missing.parts)

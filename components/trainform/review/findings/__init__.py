@@ -1,1 +1,1 @@
-"""What a reviewer must know, a module per category."""
+"""Findings for a reviewer, a module per category."""

@@ -22,7 +22,7 @@ _REFERENCE = re.compile(
 )
 _PINNED = re.compile(r"@sha256:[0-9a-f]{64}\Z")
 NO_REFERENCE = (
-    "the value is not an image reference, so nobody can say which registry it comes from",
+    "the value is not an image reference, so the registry that it comes from is unknown",
     "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case",
 )
 
