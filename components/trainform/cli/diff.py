@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +10,11 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE, argument, environment_option
+from trainform.cli.arguments import argument, environment_option
 from trainform.cli.forms import REPORT, Form, show
-from trainform.cli.jobs import stack_of
+from trainform.cli.jobs import is_explicit, is_stack, stack_of
 from trainform.errors import CommandLineError
-from trainform.project import known_stacks, require_project
+from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.deployed.stacks import ProjectStack
@@ -70,18 +69,17 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     from trainform.spec.release import NAME
     from trainform.stacks.comparison.compare import version_in_file
 
-    known = known_stacks(root)
     if second is None and NAME.fullmatch(first) is None:  # a stack, also as EXPERIMENT -e ENV
-        first, environment = stack_of(first, environment, root), os.environ.get(ENVIRONMENT_VARIABLE)
+        first, environment = stack_of(first, environment, root), None
     words = [first] if second is None else [first, second]
-    stacks = {word: load_project_stack(word, root) for word in words if word.rpartition("/")[2] in known}
+    stacks = {word: load_project_stack(word, root) for word in words if is_stack(word, root)}
     if second is None and not stacks:
         raise CommandLineError("Missing argument 'B'", f"{first} is a release: name what it is compared with")
-    from_shell = environment == os.environ.get(ENVIRONMENT_VARIABLE)  # the variable is for commands without a stack
-    if len(stacks) == len(words) and not from_shell:
+    explicit = is_explicit(environment)
+    if len(stacks) == len(words) and explicit:
         raise CommandLineError("-e is for files and releases, and only stacks are named", "leave it out")
     name = ""
-    if stacks and from_shell:
+    if stacks and not explicit:
         name = next(iter(stacks.values())).environment.name
     elif environment is not None:
         name = check_environment(environment, root).or_raise().name

@@ -48,8 +48,7 @@ def command(
 
     root = require_project()
     stack, experiment = _chosen(word, environment, root)
-    names = known_stacks(root) if stack is None else [stack]
-    loaded, wrong = load_project_stacks(names, root)
+    loaded, wrong = load_project_stacks(known_stacks(root) if stack is None else [stack], root)
     stacks = [each for each in loaded if each.experiment and experiment in (None, each.experiment)]
     not_read = [
         f"the file of {name}: {error.problems[0].reason}"
