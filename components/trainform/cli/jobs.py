@@ -11,15 +11,8 @@ from msgspec import Struct
 
 from trainform.cli.arguments import ENVIRONMENT_VARIABLE, JOB, STANDARD_INPUT
 from trainform.errors import CommandLineError, InputError, Problem, list_names
-from trainform.project import (
-    ENVIRONMENTS,
-    EXPERIMENTS,
-    known_names,
-    known_stacks,
-    project_root,
-    require_project,
-    stack_path,
-)
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks, project_root, require_project
+from trainform.project import stack_path as path_of_stack
 
 if TYPE_CHECKING:
     from trainform.spec.load import Given
@@ -104,7 +97,7 @@ def is_explicit(*environments: str | None) -> bool:
 
 def is_stack(word: str, root: Path) -> bool:
     """True if the project has a stack of this name."""
-    return os.path.lexists(root / stack_path(word.rpartition("/")[2]))
+    return os.path.lexists(root / path_of_stack(word.rpartition("/")[2]))
 
 
 def is_experiment(word: str, root: Path) -> bool:
