@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -30,8 +30,8 @@ class State:
     """The reference URN::ID; "" for components."""
     identity: str = ""
     """Of an object its UID in the cluster, of a `TrainingJob` its revision; "" if unknown."""
-    unmasked: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
-    """The inputs with their secrets, of which only a hash may be kept."""
+    unmasked: Callable[[], Mapping[str, Any]] = dataclasses.field(default=dict, repr=False, compare=False)
+    """The inputs with their secrets, of which only a hash may be kept; a function is never printed or stored."""
 
     @functools.cached_property
     def pods(self) -> tuple[Pods, ...]:

@@ -265,7 +265,7 @@ def _state(state: Mapping[str, Any] | None, step: RawStep, inputs: Mapping[str, 
         state.get("protect") is True,
         masks.name(text_of(state.get("provider")) or step.provider),
         masks.name(text_of(identity)),
-        mapping(state.get("inputs")),
+        lambda: mapping(state.get("inputs")),
     )
 
 

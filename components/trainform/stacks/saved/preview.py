@@ -101,7 +101,7 @@ def _planned(step: Step, hashed: Callable[[Any], str]) -> dict[str, Any]:
 
 def _hash_of_hidden(state: State, hashed: Callable[[Any], str]) -> str:
     """Return a hash of the values that the preview masks; "" if there are none. hashed: with a key."""
-    found = _hidden(state.unmasked, state.inputs)
+    found = _hidden(state.unmasked(), state.inputs)
     return hashed(found) if found else ""
 
 
