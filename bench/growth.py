@@ -20,7 +20,7 @@ SIZES = (4, 256, 1024, 3072)  # Volcano takes 3,372 pods of these names in a rol
 PHASES = {
     "plan": "check (both files to plan and objects)",
     "render": "print the objects as YAML",
-    "json": "list every pod as JSON (`plan --json`)",
+    "json": "list every pod as JSON (`plan --output json`)",
 }
 PLANNED = 1024
 PLAN_SECONDS = 0.050
@@ -53,12 +53,12 @@ def in_process(workplace: Workplace) -> Taken:
 
 
 def as_commands(workplace: Workplace) -> list[tuple[str, ...]]:
-    """Measure `trainform plan --json` and `trainform render` as whole processes, and return the rows."""
+    """Measure `trainform plan --output json` and `trainform render` as whole processes, and return the rows."""
     shapes = _shapes(workplace, "commands")
-    named = {"`trainform plan --json`": ("plan", "--json"), "`trainform render`": ("render",)}
+    named = {"`trainform plan --output json`": ("plan", "--output", "json"), "`trainform render`": ("render",)}
     commands = [_command(shape, name, *words) for name, words in named.items() for shape in shapes]
     measurements = {command.name: _measurement(command) for command in commands}
-    series = in_turn("plan --json and render", measurements, workplace.runs, workplace.progress)
+    series = in_turn("plan --output json and render", measurements, workplace.runs, workplace.progress)
     return [_row(name, series[start : start + len(SIZES)]) for name, start in zip(named, (0, len(SIZES)), strict=True)]
 
 

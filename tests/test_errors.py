@@ -259,7 +259,7 @@ def test_of_very_many_problems_the_first_are_shown() -> None:
     assert str(few).count("  why: ") == 50
     assert str(few).endswith("fix: write it right")
     assert str(many).startswith("40000 problems:\n")
-    assert str(many).splitlines()[-1] == "and 39950 more, which `trainform check --json` has all"
+    assert str(many).splitlines()[-1] == "and 39950 more, which `trainform check --output json` has all"
     assert "env.A00049" in str(many)
     assert len(str(many).splitlines()) == 1 + 50 * 3 + 1
     machines = many.as_dict()["problems"]

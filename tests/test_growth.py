@@ -25,7 +25,7 @@ SIZE = 20
 MOST, MOST_NEAR = 1.02, 1.25  # how long two names are compared, to find a near one, depends on their letters
 OTHERS = [name for name in BACKENDS if name != "volcano"]
 ON_EVERY_BACKEND = ("roles", "variables", "volumes that are made", "replicas with ports of their own")
-SHOWING = (("plan",), ("plan", "--json"), ("render",))
+SHOWING = (("plan",), ("plan", "--output", "json"), ("render",))
 # What becomes more rows or more text; the rest is work of the check alone.
 SHOWN = ("replicas", "Services", "roles", "variables", "volumes that are made", "patched roles")
 Files = tuple[str, str]

@@ -120,7 +120,7 @@ class Problem:
         return any(map(names_secret, names)) or is_secret("", self.value)
 
     def as_dict(self) -> dict[str, object]:
-        """The same for machines: the keys of `check --json`. Nothing is escaped here; JSON does it."""
+        """The same for machines: the keys of `check --output json`. Nothing is escaped here; JSON does it."""
         return {
             "source": self.source, "line": self.line, "path": self.shown_path,
             "value": self.shown_value, "reason": _sentence(self.reason), "fix": _sentence(self.fix),
@@ -243,7 +243,7 @@ class InputError(TrainformError):
     def lines(self) -> list[str]:
         """Return how many there are, then the first of them."""
         shown, left = self.problems[:MOST_PROBLEMS], len(self.problems) - MOST_PROBLEMS
-        more = [] if left <= 0 else [f"and {left} more, which `trainform check --json` has all"]
+        more = [] if left <= 0 else [f"and {left} more, which `trainform check --output json` has all"]
         return [*super().lines(), *(line for problem in shown for line in problem.lines()), *more]
 
     def as_dict(self) -> dict[str, object]:

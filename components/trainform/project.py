@@ -19,13 +19,15 @@ def project_root(start: Path | None = None) -> Path:
     return next((folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()), start)
 
 
-def require_project(root: Path) -> None:
-    """Raise `CommandLineError` if the folder that `project_root` returned has no Pulumi.yaml."""
+def require_project(root: Path | None = None) -> Path:
+    """Return the folder of the project (default: `project_root()`). Raises `CommandLineError` without a Pulumi.yaml."""
+    root = project_root() if root is None else root
     if not (root / PROJECT_FILE).is_file():
         raise CommandLineError(
             f"there is no project here: no {PROJECT_FILE} in this folder or above",
             "cd into your project, or run `trainform init` in an empty folder",
         )
+    return root
 
 
 def known_names(folder: str, root: Path | None = None) -> list[str]:

@@ -46,7 +46,7 @@ def review(*words: str) -> tuple[int, str, str]:
 
 
 def read(*words: str) -> Review:
-    code, out, err = review("--format", "json", *words)
+    code, out, err = review("--output", "json", *words)
     assert (code, err) == (0, "")
     return Review.model_validate_json(out)
 

@@ -22,8 +22,8 @@ def run(*words: str) -> tuple[int, str, str]:
 
 
 def error_of(*words: str, code: int) -> dict[str, Any]:
-    """What `--json` tells of a command that ends with this exit code: one document, and nothing on standard error."""
-    found, out, err = run(*words, "--json")
+    """Return the error of a command with `--output json` and this exit code: one document, no text."""
+    found, out, err = run(*words, "--output", "json")
     document: dict[str, Any] = json.loads(out)
     assert (found, err, document["ok"]) == (code, "", False)
     error: dict[str, Any] = document["error"]

@@ -95,7 +95,7 @@ def verdict(**more: object) -> Verdict:
 
 def shown(found: Verdict) -> list[str]:
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        apply._show(found, Form.TERMINAL)
+        apply._show(found, Form.TEXT)
     return out.getvalue().splitlines()
 
 

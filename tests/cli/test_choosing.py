@@ -14,6 +14,7 @@ import yaml
 from tests.cli.running import error_of, run
 from tests.support.repository import ROOT, copy_stacks, tracked
 from trainform import defaults
+from trainform.cli.jobs import stack_of
 from trainform.job.render_platform import platform_manifests
 from trainform.spec.load import load_environment
 
@@ -52,7 +53,7 @@ def test_problems_have_the_line() -> None:
     line = HELLO.count(b"\n") + 1
     assert (code, out) == (2, "")
     assert err.splitlines()[1].startswith(f"<stdin>:{line}: further")
-    code, out, _ = piped("check", "-", "-e", "dev", "--json", given=HELLO + b"further: 1\n")
+    code, out, _ = piped("check", "-", "-e", "dev", "--output", "json", given=HELLO + b"further: 1\n")
     (result,) = json.loads(out)["experiments"]
     assert (result["problems"][0]["source"], result["problems"][0]["line"]) == ("<stdin>", line)
 
@@ -97,7 +98,7 @@ def test_every_stack_chooses_its_files(stack: list[str]) -> None:
     *experiment, environment = stack
     expected = run("render", *experiment, "-e", environment)
     assert expected[0] == 0
-    assert run("render", "-s", ".".join(stack)) == expected
+    assert run("render", ".".join(stack)) == expected
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -105,14 +106,14 @@ def test_the_run_comes_from_the_stack(verb: str, project: Path) -> None:
     write(
         project, "again", "config:\n  trainform:experiment: hello\n  trainform:environment: dev\n  trainform:run: '7'\n"
     )
-    code, out, err = run(verb, "-s", "again", "-q")
+    code, out, err = run(verb, "again", "-q")
     assert (code, err) == (0, "")
     assert out == run(verb, "hello", "-e", "dev", "--run", "7", "-q")[1]
     assert out != run(verb, "hello", "-e", "dev", "-q")[1]
     write(
         project, "again", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 7}\n"
     )
-    assert run(verb, "-s", "organization/trainform/again", "-q")[1] == out
+    assert run(verb, "organization/trainform/again", "-q")[1] == out
 
 
 def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
@@ -122,9 +123,9 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
         "encryptionsalt: v1:abc:v1:hunter2\nconfig:\n  trainform:experiment: hello\n  trainform:environment: dev\n  "
         "trainform:sshSecret: {secure: v1:hunter2}\n",
     )
-    assert run("render", "-s", "mine") == run("render", "hello", "-e", "dev")
+    assert run("render", "mine") == run("render", "hello", "-e", "dev")
     write(project, "mine", "config:\n  trainform:experiment: {secure: hunter2}\n  trainform:environment: dev\n")
-    error = error_of("plan", "-s", "mine", code=2)
+    error = error_of("plan", "mine", code=2)
     assert error["problems"] == [
         {"source": "stacks/Pulumi.mine.yaml", "line": 2, "path": "config.trainform:experiment", "value": None,
          "reason": "the value must not be a secret",
@@ -136,8 +137,8 @@ def test_secrets_are_neither_needed_nor_shown(project: Path) -> None:
         "  ? {hunter2: x}\n  : y\n",
     ):
         write(project, "mine", f"config:\n{text}")
-        for flags in ([], ["--json"]):
-            code, out, err = run("plan", "-s", "mine", *flags)
+        for flags in ([], ["--output", "json"]):
+            code, out, err = run("plan", "mine", *flags)
             assert code == 2
             assert "hunter2" not in out + err
 
@@ -179,23 +180,23 @@ def test_invalid_stacks_are_refused(stack: str, text: str | None, reason: str, f
     if text is not None:
         write(project, stack, text)
     for verb in VERBS:
-        (problem,) = error_of(verb, "-s", stack, code=2)["problems"]
+        (problem,) = error_of(verb, stack, code=2)["problems"]
         assert reason in problem["reason"]
         assert fix in problem["fix"]
 
 
 def test_the_environments_own_stack_runs_nothing() -> None:
-    (problem,) = error_of("rehearse", "-s", "dev", code=2)["problems"]
+    (problem,) = error_of("rehearse", "dev", code=2)["problems"]
     assert "this stack is the environment's own" in problem["reason"]
     assert problem["fix"].startswith("run `pulumi preview -s dev`")
 
 
 def test_several_stacks_are_checked(project: Path) -> None:
     """Experiments and environments, with the problems of all in one go."""
-    code, out, err = run("check", "-s", "hello.dev", "-s", "dev", "-s", "elastic.dev", "-q")
+    code, out, err = run("check", "hello.dev", "dev", "elastic.dev", "-q")
     assert (code, err) == (0, "")
     assert [line.partition(",")[0] for line in out.splitlines()] == ["hello: ok", "dev: ok", "elastic: ok"]
-    results = json.loads(run("check", "-s", "dev", "-s", "hello.dev", "--json")[1])["experiments"]
+    results = json.loads(run("check", "dev", "hello.dev", "--output", "json")[1])["experiments"]
     assert [(result["name"], result["ok"], "job" in result) for result in results] == [
         ("dev", True, False),
         ("hello", True, True),
@@ -204,7 +205,7 @@ def test_several_stacks_are_checked(project: Path) -> None:
     write(project, "none", "config: {}\n")
     environment = project / "stacks/environments/dev.yaml"
     environment.write_text(environment.read_text() + "further: 1\n")
-    error = error_of("check", "-s", "gone", "-s", "none", "-s", "dev", code=2)
+    error = error_of("check", "gone", "none", "dev", code=2)
     assert [problem["path"] for problem in error["problems"]] == [
         "experiment",
         "config.trainform:environment",
@@ -212,10 +213,66 @@ def test_several_stacks_are_checked(project: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("words", [["hello"], ["-e", "dev"], ["--run", "2"], ["hello", "-e", "dev", "--run", "2"]])
+@pytest.mark.parametrize("words", [["-e", "dev"], ["--run", "2"], ["-e", "dev", "--run", "2"]])
 @pytest.mark.parametrize("verb", [*VERBS, "rehearse"])
-def test_a_stack_cannot_be_combined_with_other_arguments(verb: str, words: list[str]) -> None:
-    assert error_of(verb, "-s", "hello.dev", *words, code=2)["message"].startswith("-s cannot be used with ")
+def test_a_stack_names_its_environment_and_its_run(verb: str, words: list[str]) -> None:
+    error = error_of(verb, "hello.dev", *words, code=2)
+    given = " and ".join(word for word in words if word.startswith("-"))
+    assert error["message"] == f"{given} cannot be used with the stack hello.dev"
+    assert error["fix"] == f"the stack names both: remove {given}"
+
+
+# --- an experiment alone
+
+
+STACK = "config: {trainform:experiment: %s, trainform:environment: %s}\n"
+
+
+def test_an_experiment_alone_is_in_the_environment_of_its_stack(project: Path) -> None:
+    """By name or path, also if its stack has another name."""
+    for verb in VERBS:
+        assert run(verb, "hello", "-q") == run(verb, "hello", "-e", "dev", "-q")
+    write(project, "other", STACK % ("stacks/experiments/mnist.yaml", "stacks/environments/dev.yaml"))
+    (project / "stacks/Pulumi.mnist.dev.yaml").unlink()
+    expected = run("plan", "mnist", "-e", "dev", "-q")
+    assert (expected[0], run("plan", "mnist", "-q")) == (0, expected)
+    assert run("plan", str(project / "stacks/experiments/mnist.yaml"), "-q") == expected
+
+
+def choices(*words: str) -> list[str]:
+    """The choices in the fix of an error, as they are typed."""
+    fix = error_of(*words, code=2)["fix"].removeprefix("name one: ")
+    return [choice.strip("`") for choice in fix.split(" or ")]
+
+
+def test_choices_of_an_ambiguous_experiment_pass(project: Path) -> None:
+    shutil.copy(ROOT / "tests/environments/lab.yaml", project / "stacks/environments")
+    write(project, "hello.lab", STACK % ("hello", "lab"))
+    assert choices("plan", "hello") == ["hello -e dev", "hello -e lab"]
+    for choice in choices("render", "hello"):
+        assert run("render", *choice.split())[0] == (2 if choice.endswith("lab") else 0)  # its registry
+    assert choices("drift", "hello") == choices("review", "hello") == ["hello.dev", "hello.lab"]
+    write(project, "hello.again", STACK % ("hello", "dev"))
+    for verb in ("review", "drift", "diff"):
+        assert choices(verb, "hello", "-e", "dev") == ["hello.again", "hello.dev"]
+    assert stack_of("hello", "lab", project) == stack_of("hello.lab", None, project) == "hello.lab"
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "rehearse", "review", "drift", "diff"])
+def test_a_misspelt_name_is_answered_with_the_nearest(verb: str) -> None:
+    for word, near in (("helo", "hello"), ("resnet.dve", "resnet.dev")):
+        (problem,) = error_of(verb, word, code=2)["problems"]
+        assert problem["fix"] == f"did you mean {near}?"
+    (problem,) = error_of(verb, "hello", "-e", "dve", code=2)["problems"]
+    assert problem["fix"] == "did you mean dev?"
+    assert "fix: did you mean hello?" in run("destroy", "helo")[2]
+
+
+def test_a_stack_with_the_name_of_an_experiment(project: Path) -> None:
+    """It comes first; with -e the experiment is meant."""
+    write(project, "hello", STACK % ("mnist", "dev"))
+    assert run("render", "hello") == run("render", "mnist", "-e", "dev")
+    assert run("render", "hello", "-e", "dev") == run("render", "hello.dev")
 
 
 # --- environments
@@ -228,7 +285,7 @@ def test_an_environment_is_checked_alone() -> None:
     )  # fmt: skip
     assert piped("check", "-e", "-", given=DEV) == (0, "dev: ok, an environment\n", "")
     assert run("check", "-e", "dev", "-e", "dev")[1] == "dev: ok, an environment\n"
-    (result,) = json.loads(run("check", "-e", "dev", "--json")[1])["experiments"]
+    (result,) = json.loads(run("check", "-e", "dev", "--output", "json")[1])["experiments"]
     assert result == {"argument": "dev", "name": "dev", "environment": "dev", "ok": True, "notes": [], "problems": []}
 
 
@@ -246,7 +303,7 @@ def test_an_experiment_in_several_environments() -> None:
     code, out, err = run("check", "hello", "resnet", "-e", "dev", "-e", "tests/environments/lab.yaml")
     assert (code, out.split("revision")[0]) == (2, "hello in dev: ok, 2 pods, 0 accelerators, ")
     assert "why: in lab, the image is not from a registry that the environment allows" in err
-    results = json.loads(run("check", "hello", "-e", "dev", "-e", "tests/environments/lab.yaml", "--json")[1])
+    results = json.loads(run("check", "hello", "-e", "dev", "-e", "tests/environments/lab.yaml", "--output", "json")[1])
     assert [(result["name"], result["environment"], result["ok"]) for result in results["experiments"]] == [
         ("hello", "dev", True), ("hello", "lab", False),
     ]  # fmt: skip
@@ -267,9 +324,8 @@ def test_a_problem_in_every_environment_is_told_once(tmp_path: Path) -> None:
     [
         (["new", "bert", "-e", "dev", "--environment", "dev"], "'--environment' / '-e'"),
         (["rehearse", "hello", "-e", "dev", "-e", "prod"], "'--environment' / '-e'"),
-        (["rehearse", "-s", "hello.dev", "-s", "resnet.dev"], "'--stack' / '-s'"),
         (["check", "hello", "-e", "dev", "--run", "1", "--run", "2"], "'--run'"),
-        (["check", "hello", "-e", "dev", "-o", "one", "-o", "two"], "'--output' / '-o'"),
+        (["check", "hello", "-e", "dev", "-o", "one", "-o", "two"], "'-o'"),
     ],
 )
 def test_an_option_with_one_value_is_given_once(words: list[str], option: str) -> None:
@@ -284,7 +340,7 @@ def test_the_objects_of_an_environment_are_rendered(tmp_path: Path) -> None:
     bodies = list(yaml.safe_load_all(out))
     assert (code, err) == (0, "")
     assert bodies == [manifest.body for manifest in platform_manifests(load_environment("dev").or_raise())]
-    assert run("render", "-s", "dev") == (0, out, "")
-    assert json.loads(run("render", "-e", "dev", "--json")[1]) == bodies
+    assert run("render", "dev") == (0, out, "")
+    assert json.loads(run("render", "-e", "dev", "--output", "json")[1]) == bodies
     assert run("render", "-e", "dev", "-o", str(tmp_path / "out.yaml")) == (0, "", "")
     assert (tmp_path / "out.yaml").read_text() == out

@@ -18,21 +18,7 @@ SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [[
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
 WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor",
     *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
-WITH_OUTPUT = [
-    "check",
-    "plan",
-    "render",
-    "drift",
-    "diff",
-    "promote",
-    "rollback",
-    "history",
-    "stacks",
-    "doctor",
-    "sandbox status",
-    "sandbox env",
-]
-WITH_FILES = ["review"]  # which prints its report in any case, and may write it to several files
+REPORTS = ["drift", "diff", "apply", "promote", "rollback", "history", "stacks"]
 
 
 def help_of(words: list[str]) -> str:
@@ -74,8 +60,9 @@ def test_the_line_of_a_command_is_the_first_of_its_help(verb: str) -> None:
 def test_which_verb_has_which_options(words: list[str]) -> None:
     text, name = help_of(words), " ".join(words)
     assert "-q, --quiet" in text
-    assert ("--json" in text) == (name in WITH_JSON)
-    assert ("-o, --output FILE" in text) == (name in WITH_OUTPUT + WITH_FILES)
+    assert ("--output text|json " in text) == (name in WITH_JSON)
+    assert ("--output text|json|markdown " in text) == (name in REPORTS)
+    assert ("-o FILE" in text) == ("--output" in text)
 
 
 def test_without_arguments_the_help_is_printed() -> None:
@@ -100,7 +87,10 @@ def test_suggestions_name_existing_commands() -> None:
         (["sandbxo"], "did you mean `trainform sandbox`?"),
         (["destory"], "did you mean `trainform destroy`?"),
         (["xyzzy"], "`trainform --help` lists the commands"),
-        (["check", "--jsn"], "did you mean --json"),
+        (["check", "--outptu"], "did you mean --output?"),
+        (["check", "--json"], "write `--output json`"),
+        (["drift", "--format", "json"], "write `--output FORM`"),
+        (["check", "-s", "hello.dev"], "name the stack without an option: `trainform check STACK`"),
         (["plan", "--enviroment", "dev"], "did you mean --environment?"),
         (["sandbox", "statsu"], "did you mean `trainform sandbox status`?"),
         (["toolchain", "ensur"], "did you mean `trainform toolchain ensure`?"),
@@ -123,21 +113,24 @@ def test_wrong_arguments_as_json() -> None:
         error_of("chekc", code=2)
         == CommandLineError("No such command 'chekc'", "did you mean `trainform check`?").as_dict()
     )
-    assert error_of("rehearse", "-e", "dev", code=2)["message"] == "Missing argument 'EXPERIMENT'"
-    assert error_of("plan", "hello", code=2)["message"] == "Missing option '--environment' / '-e'"
+    assert error_of("rehearse", "-e", "dev", code=2)["message"] == "Missing argument 'JOB'."
     assert (
-        error_of("plan", "hello", "-e", "dev", "--jason", code=2)["fix"]
-        == "did you mean --json? `trainform plan --help` shows its arguments"
+        error_of("plan", "tests/spec/bad/secret-in-env.yaml", code=2)["message"]
+        == "Missing option '--environment' / '-e'"
     )
-    assert error_of("demo", code=2)["message"] == "No such option: --json"
+    assert (
+        error_of("plan", "hello", "-e", "dev", "--outptu", code=2)["fix"]
+        == "did you mean --output? `trainform plan --help` shows its arguments"
+    )
+    assert error_of("demo", code=2)["message"] == "No such option: --output"
 
 
 @pytest.mark.parametrize("verb", ["plan", "render", "rehearse"])
 def test_wrong_files_as_json(verb: str) -> None:
-    """Masked as everywhere, with the same keys as in `check --json`."""
+    """Masked as everywhere, with the same keys as in `check --output json`."""
     error = error_of(verb, "tests/spec/bad/secret-in-env.yaml", "-e", "dev", code=2)
     assert error["message"] == "4 problems"
-    code, out, _ = run("check", "tests/spec/bad/secret-in-env.yaml", "-e", "dev", "--json")
+    code, out, _ = run("check", "tests/spec/bad/secret-in-env.yaml", "-e", "dev", "--output", "json")
     answer = json.loads(out)
     assert (code, answer["error"]) == (2, error)
     assert answer["experiments"][0]["problems"] == error["problems"]
@@ -160,7 +153,7 @@ def test_the_error_in_the_documents() -> None:
 
 def test_the_documents_have_every_document() -> None:
     page = (ROOT / "docs" / "reference" / "command-line.md").read_text()
-    table = page.split("| with `--json` |")[1].split("\n\n")[0]
+    table = page.split("| with `--output json` |")[1].split("\n\n")[0]
     assert {name for row in table.splitlines()[2:] for name in re.findall("`([^`]+)`", row.split("|")[1])} == set(
         WITH_JSON
     )
@@ -173,16 +166,16 @@ def test_manifests_as_json() -> None:
     import yaml
 
     _, text, _ = run("render", "sdxl-lora", "-e", "dev")
-    code, out, err = run("render", "sdxl-lora", "-e", "dev", "--json")
+    code, out, err = run("render", "sdxl-lora", "-e", "dev", "--output", "json")
     assert (code, err) == (0, "")
     assert json.loads(out) == list(yaml.safe_load_all(text))
 
 
 def test_a_sandbox_that_is_not_there_as_json(tmp_path: Path) -> None:
-    assert json.loads(run("sandbox", "down", "--folder", str(tmp_path / "no"), "--json")[1]) == {
+    assert json.loads(run("sandbox", "down", "--folder", str(tmp_path / "no"), "--output", "json")[1]) == {
         "ok": True, "folder": str(tmp_path / "no"), "was_running": False, "left": [],
     }  # fmt: skip
-    code, out, _ = run("sandbox", "status", "--folder", str(tmp_path / "no"), "--json")
+    code, out, _ = run("sandbox", "status", "--folder", str(tmp_path / "no"), "--output", "json")
     assert (code, json.loads(out)["running"]) == (1, False)
 
 

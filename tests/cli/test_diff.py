@@ -48,7 +48,7 @@ def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def rows(*words: str) -> dict[str, list[Any]]:
-    code, out, err = run("diff", *words, "--format", "json")
+    code, out, err = run("diff", *words, "--output", "json")
     assert (code, err) == (0, "")
     return {row["path"]: row["values"] for row in json.loads(out)["experiment"]}
 
@@ -72,7 +72,7 @@ def test_a_stack_beside_a_release(name: str) -> None:
 
 
 def facts(*words: str) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = json.loads(run("diff", *words, "--format", "json")[1])["versions"]
+    found: list[dict[str, str]] = json.loads(run("diff", *words, "--output", "json")[1])["versions"]
     return found
 
 
@@ -136,11 +136,12 @@ def test_another_cluster_is_not_read(name: str) -> None:
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["sdxl-lora"], "Missing argument 'B'"),
+        (["sdxl-lora"], "name one: sdxl-lora.dev or sdxl-lora.prod"),
+        (["0a1b2c3d4e5f60718293"], "Missing argument 'B'"),
         (["sdxl-lora.dev", "0a1b2c3d4e5f60718293"], "release = 0a1b2c3d4e5f60718293"),
         (["sdxl-lora.dev", "sdxl-loras"], "experiment = sdxl-loras"),
         (["sdxl-lora", "sdxl-lora", "-e", "stage"], "environment = stage"),
-        (["sdxl-lora.dev", "-e", "prod"], "-e is for files and releases, and only stacks are named"),
+        (["sdxl-lora.dev", "-e", "prod"], "-e cannot be used with the stack sdxl-lora.dev"),
     ],
 )
 def test_what_is_not_there_is_wrong_input(name: str, words: list[str], line: str) -> None:

@@ -111,12 +111,12 @@ def test_fixes_are_not_broken(doctor: Doctor, environ: dict[str, str], tmp_path:
     environ["COLUMNS"] = str(columns)
     environ["KUBECONFIG"] = str(tmp_path / "a folder" / "with a long name" / "kubeconfig")
     lines = doctor().stdout.splitlines()
-    for name, check in as_data(doctor("--json"))["checks"].items():
+    for name, check in as_data(doctor("--output", "json"))["checks"].items():
         assert not check["fix"] or f"  fix: {check['fix']}" in lines, name
 
 
 def test_doctor_as_json(doctor: Doctor) -> None:
-    answer = as_data(doctor("--json", "--for", "check,plan", "--for", "render"))
+    answer = as_data(doctor("--output", "json", "--for", "check,plan", "--for", "render"))
     assert answer.keys() == {"ready", "asked", "checks", "verbs"}
     assert (answer["ready"], answer["asked"]) == (True, ["check", "plan", "render"])
     assert answer["checks"]["pulumi"] == {
@@ -166,7 +166,9 @@ def test_an_invalid_environment_is_an_error(doctor: Doctor, tmp_path: Path) -> N
 
 
 def test_twelve_checks_with_an_environment(doctor: Doctor) -> None:
-    with_one, without = (as_data(doctor(*words, "--json", cwd=ROOT))["checks"].keys() for words in (("-e", "dev"), ()))
+    with_one, without = (
+        as_data(doctor(*words, "--output", "json", cwd=ROOT))["checks"].keys() for words in (("-e", "dev"), ())
+    )
     assert len(with_one) == 12
     assert with_one - without == {"environment", "rights", "environment_rights"}
 
@@ -187,7 +189,7 @@ def test_a_server_that_is_no_kubernetes_api(
 ) -> None:
     with website(answer) as server:
         use(environ, tmp_path, server, {"token": SECRET})
-        told = as_data(doctor("--json"))
+        told = as_data(doctor("--output", "json"))
     assert told["checks"]["kubeconfig"]["state"] == "ok"
     assert told["checks"]["cluster"]["state"] == "missing"
     assert found in told["checks"]["cluster"]["found"]
@@ -200,7 +202,7 @@ def test_a_command_for_credentials_that_hangs_is_ended(doctor: Doctor, environ: 
     script(tmp_path, "login", f"echo $$ > {tmp_path}/id", "read line < /dev/tty || while :; do /bin/sleep 1; done")
     command = {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": str(tmp_path / "bin" / "login")}
     use(environ, tmp_path, "https://127.0.0.1:1", {"exec": command})
-    checks = as_data(doctor("--json", "--timeout", "2"))["checks"]
+    checks = as_data(doctor("--output", "json", "--timeout", "2"))["checks"]
     assert checks["cluster"]["found"] == "no answer within 2 s"
     number = int((tmp_path / "id").read_text())
     assert not psutil.pid_exists(number) or psutil.Process(number).status() == psutil.STATUS_ZOMBIE
@@ -229,7 +231,7 @@ def test_the_shell_of_a_sandbox_that_has_ended(
     sandbox = project / ".trainform" / "sandbox"
     environ["KUBECONFIG"] = str(sandbox / "kubeconfig")
     environ["PULUMI_BACKEND_URL"] = f"file://{sandbox}/pulumi-state?metadata=skip"
-    checks = as_data(doctor(*words, "--json", cwd=project))["checks"]
+    checks = as_data(doctor(*words, "--output", "json", cwd=project))["checks"]
     fix = 'trainform sandbox up -e dev && eval "$(trainform sandbox env)"'
     assert {name: checks[name]["fix"] for name in ("pulumi", "kubeconfig")} == dict.fromkeys(
         ("pulumi", "kubeconfig"), fix
@@ -248,7 +250,7 @@ def test_output_of_other_programs_is_escaped(doctor: Doctor, environ: dict[str, 
     done = doctor()
     assert r"v3.259.0\x1b[2J\x07" in done.stdout
     assert r"lab\x1b]0;owned\x07\u202e" in done.stdout
-    assert doctor("--json").returncode == 0
+    assert doctor("--output", "json").returncode == 0
 
 
 # --- secrets
@@ -266,6 +268,6 @@ def test_no_secret_is_shown(doctor: Doctor, environ: dict[str, str], tmp_path: P
         'echo "error: cannot open $PULUMI_BACKEND_URL" >&2; exit 1',
     )
     environ["HTTPS_PROXY"] = f"http://me:{SECRET}@127.0.0.1:1"
-    for done in (doctor(), doctor("--json")):
+    for done in (doctor(), doctor("--output", "json")):
         assert SECRET not in done.stdout + done.stderr
         assert "https://127.0.0.1:1" in done.stdout

@@ -43,7 +43,7 @@ def server(bodies: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def report(*words: str, code: int = 0) -> DriftReport:
-    ended, out, err = run("drift", "--format", "json", *words)
+    ended, out, err = run("drift", "--output", "json", *words)
     assert (ended, err) == (code, ""), out
     return DriftReport.model_validate_json(out)
 
@@ -117,10 +117,10 @@ def test_all_stacks_of_an_environment() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "Missing argument 'STACK'"),
-        (("resnet",), "resnet"),
+        ((), "Missing argument 'JOB'"),
+        (("resnte",), "did you mean resnet?"),
         (("resnet.dev", "resnet.dev"), "named more than once"),
-        (("resnet.dev", "--all", "-e", "dev"), "--all cannot be used with STACK"),
+        (("resnet.dev", "--all", "-e", "dev"), "--all cannot be used with JOB"),
         (("--all",), "Missing option '--environment'"),
         (("-e", "dev"), "-e names the environment of --all"),
     ],

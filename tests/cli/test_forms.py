@@ -39,4 +39,4 @@ def test_every_shape_of_a_secret_is_masked() -> None:
 
 
 def test_what_is_no_secret_is_shown_as_it_is() -> None:
-    assert "rolled back: loss is nan was wrong." in shown("loss is nan", Form.TERMINAL)
+    assert "rolled back: loss is nan was wrong." in shown("loss is nan", Form.TEXT)

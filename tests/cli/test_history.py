@@ -31,7 +31,7 @@ def test_what_the_files_know_is_shown_and_what_could_not_be_read_is_told(name: s
 
 
 def test_json_has_the_evidence_without_the_experiment(name: str) -> None:
-    code, out, _ = run("history", "sdxl-lora", "--format", "json")
+    code, out, _ = run("history", "sdxl-lora", "--output", "json")
     found = json.loads(out)
     assert (code, found["ok"], len(found["not_read"])) == (1, False, 2)
     assert {row["stack"]: (row["release"], row["state"]) for row in found["stacks"]} == {
@@ -44,10 +44,19 @@ def test_json_has_the_evidence_without_the_experiment(name: str) -> None:
     assert [event["what"] for event in found["events"]] == ["promotion"]
 
 
+def test_one_stack_by_its_name_or_by_its_environment(name: str) -> None:
+    code, out, _ = run("history", "sdxl-lora.prod")
+    assert (code, out.splitlines()[:2]) == (1, ["History of sdxl-lora.prod", "  1 stack, 1 release."])
+    assert run("history", "sdxl-lora", "-e", "prod") == (code, out, "")
+    assert run("history", "sdxl-lora", "-e", "dev")[1].splitlines()[1] == "  1 stack, 0 releases."
+    assert "name an experiment" in run("history", "-e", "dev")[2]
+    assert "did you mean sdxl-lora.prod?" in run("history", "sdxl-lora.prd")[2]
+
+
 def test_without_a_name_all_experiments_are_shown(name: str, tmp_path: Path) -> None:
     (tmp_path / "stacks" / "releases" / "bert").mkdir()
     (tmp_path / "stacks" / "releases" / "bert" / f"{'0' * 20}.yaml").write_text("release: 1\n")
-    code, out, _ = run("history", "--format", "json")
+    code, out, _ = run("history", "--output", "json")
     found = json.loads(out)
     assert (code, found["experiment"]) == (1, None)
     assert {row["stack"]: row["experiment"] for row in found["stacks"]} == dict.fromkeys(
@@ -68,12 +77,12 @@ def test_an_experiment_that_is_nowhere(name: str, word: str, fix: str) -> None:
     assert fix in err
 
 
-@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_what_somebody_has_forged_is_masked_and_moves_no_line(name: str, form: str, tmp_path: Path) -> None:
     """In every text of the evidence."""
     for is_rollback in (False, True):
         write_release(forged(is_rollback=is_rollback), tmp_path)
-    out = run("history", "sdxl-lora", "--format", form)[1]
+    out = run("history", "sdxl-lora", "--output", form)[1]
     assert "3 releases" in out or form == "json"
     assert out.count(MASK) > 5
     assert FORGED[:4] not in out
@@ -83,7 +92,7 @@ def test_what_somebody_has_forged_is_masked_and_moves_no_line(name: str, form: s
 
 def test_a_stack_whose_file_cannot_be_read_is_told(name: str, tmp_path: Path) -> None:
     (tmp_path / "stacks" / "Pulumi.sdxl-lora.prod.yaml").write_bytes(b"config: {a: caf\xe9}\n")
-    code, out, _ = run("history", "sdxl-lora", "--format", "json")
+    code, out, _ = run("history", "sdxl-lora", "--output", "json")
     assert code == 1
     reason = "the file of sdxl-lora.prod: the file is not UTF-8 (byte 0xe9 at offset 15)"
     assert json.loads(out)["not_read"][0] == reason

@@ -10,6 +10,7 @@ import yaml
 
 from tests.cli.making_files import files
 from tests.cli.running import run
+from tests.support.repository import ROOT
 from trainform import defaults
 from trainform.cli.main import main
 from trainform.job.check import CheckedJob, check_experiment
@@ -178,11 +179,72 @@ def test_outside_a_project(words: list[str], tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_is_written_as_json(project: Path) -> None:
-    code, out, err = run("new", "resnet-50", "-e", "dev", "--json")
+    code, out, err = run("new", "resnet-50", "-e", "dev", "--output", "json")
     assert (code, err) == (0, "")
     answer = json.loads(out)
     assert set(answer["written"]) == files(project)
     assert answer["next"][-1] == "pulumi up -s resnet-50.dev"
-    code, out, err = run("new", "resnet-50", "-e", "dev", "--nodes", "3", "--json")
+    code, out, err = run("new", "resnet-50", "-e", "dev", "--nodes", "3", "--output", "json")
     assert (code, err) == (2, "")
     assert {problem["reason"] for problem in json.loads(out)["error"]["problems"]} == {"exists already"}
+
+
+# --- a copy
+
+
+SWEEP = ("--set", 'launcher.torchrun.args=[--epochs, "90", --lr, "0.1"]')
+
+
+@pytest.fixture
+def resnet(project: Path) -> Path:
+    """The experiment resnet with its stack in dev."""
+    for path in ("environments/prod.yaml", "experiments/resnet.yaml", "Pulumi.resnet.dev.yaml"):
+        (project / "stacks" / path).parent.mkdir(exist_ok=True)
+        (project / "stacks" / path).write_text((ROOT / "stacks" / path).read_text())
+    return project / "stacks/experiments/resnet.yaml"
+
+
+def test_a_copy_has_the_comments_and_the_fields(resnet: Path) -> None:
+    code, out, err = run("new", "resnet-lr", "--from", "resnet", *SWEEP)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[:4] == [
+        "wrote stacks/experiments/resnet-lr.yaml",
+        "wrote stacks/Pulumi.resnet-lr.dev.yaml",
+        "next:",
+        "  trainform plan resnet-lr.dev",
+    ]
+    expected = resnet.read_text().replace("name: resnet", "name: resnet-lr")
+    expected = expected.replace('[--epochs, "90"]', '["--epochs", "90", "--lr", "0.1"]')
+    assert (resnet.parent / "resnet-lr.yaml").read_text() == expected
+    assert run("check", "resnet-lr.dev")[0] == 0
+    assert run("new", "resnet-lr", "--from", "resnet", *SWEEP)[0] == 0  # it is there already, as it would be written
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["resnet-lr", "--from", "resnet", "--set", "roles.node.replicas=0"],
+            "stacks/experiments/resnet-lr.yaml:7: roles.node",
+        ),
+        (["resnet-lr", "--from", "resnet", "--set", "queue"], "the text is not PATH=VALUE"),
+        (["resnet-lr", "--from", "resnte"], "did you mean resnet?"),
+        (["resnet-lr", "--from", "resnet", "-e", "dve"], "did you mean dev?"),
+        (["resnet-lr", "--from", "resnet", "--nodes", "3"], "is not an option of a copy"),
+        (["resnet-lr", "-e", "dev", *SWEEP], "add --from EXPERIMENT"),
+        (["-e", "dev", "--from", "resnet"], "is an option of a new experiment"),
+        (["resnet", "--from", "resnet", *SWEEP], "exists already"),
+        (["resnet-lr"], "Missing option '--environment' / '-e'"),
+    ],
+)
+def test_a_wrong_copy_is_not_written(words: list[str], said: str, resnet: Path, project: Path) -> None:
+    before = files(project)
+    code, out, err = run("new", *words)
+    assert (code, out, files(project)) == (2, "", before)
+    assert said in err
+
+
+def test_an_overlay_that_replaces_the_value_is_reported(resnet: Path) -> None:
+    resnet.write_text(resnet.read_text() + "  dev: {shared_memory: 8Gi}\n")
+    err = run("new", "resnet-lr", "--from", "resnet", "--set", "shared_memory=16Gi")[2]
+    assert "environments.dev.shared_memory of stacks/experiments/resnet.yaml replaces the value" in err

@@ -29,12 +29,12 @@ def test_an_experiment_that_exists_gets_one_more_stack(two: Path) -> None:
     assert (code, err) == (0, "")
     assert files(two) - before == {STACK}
     promote = "trainform promote resnet --from dev --to resnet.prod"
-    assert out.splitlines()[:4] == [f"wrote {STACK}", "next:", "  trainform plan -s resnet.prod", f"  {promote}"]
+    assert out.splitlines()[:4] == [f"wrote {STACK}", "next:", "  trainform plan resnet.prod", f"  {promote}"]
     assert yaml.safe_load((two / STACK).read_text()) == {
         "config": {"trainform:experiment": "resnet", "trainform:environment": "prod"}
     }
-    assert run("plan", "-s", "resnet.prod")[0] == 0
-    code, _, err = run("check", "-s", "resnet.prod")
+    assert run("plan", "resnet.prod")[0] == 0
+    code, _, err = run("check", "resnet.prod")
     assert (code, promote in err) == (2, True), "prod has gates"
 
 
@@ -45,7 +45,7 @@ def test_what_the_environment_lacks_is_told_with_its_place(two: Path) -> None:
         "under `environments: {prod: …}` in stacks/experiments/mnist.yaml; then\n  trainform check mnist -e prod\n"
         in out
     )
-    assert run("check", "-s", "mnist.prod")[0] == 2
+    assert run("check", "mnist.prod")[0] == 2
 
 
 def beside(root: Path, mine: str, *options: str) -> tuple[int, str, str]:
@@ -64,7 +64,7 @@ def test_a_stack_that_exists_is_told_and_stays(two: Path) -> None:
     code, out, _ = beside(two, mine)
     assert code == 0
     assert f"{STACK} exists already, and does not change: the stack resnet.prod runs resnet in prod" in out
-    assert json.loads(beside(two, mine, "--json")[1])["written"] == []
+    assert json.loads(beside(two, mine, "--output", "json")[1])["written"] == []
 
 
 def test_a_stack_for_a_file_that_is_wrong_is_not_written(two: Path) -> None:

@@ -26,7 +26,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("check", "hello", "-e", "dev"),
         ("check", "hello", "bert", "-e", "dev"),
         ("plan", "hello", "-e", "dev"),
-        ("plan", "-s", "hello.dev"),
+        ("plan", "hello.dev"),
         ("render", "hello", "-e", "dev"),
         ("rehearse", "hello", "-e", "dev"),
         ("sandbox", "up", "-e", "dev"),

@@ -26,10 +26,10 @@ def left(folder: Path) -> set[str]:
     "words",
     [
         RENDER,
-        (*RENDER, "--json"),
+        (*RENDER, "--output", "json"),
         ("plan", "sdxl-lora", "-e", "dev"),
         ("check", "elastic", "-e", "dev"),
-        ("plan", "hello", "-e", "dev", "--json"),
+        ("plan", "hello", "-e", "dev", "--output", "json"),
     ],
     ids=" ".join,
 )
@@ -40,13 +40,35 @@ def test_the_output_file_equals_standard_output(words: tuple[str, ...], tmp_path
     assert left(tmp_path) == {"out"}
 
 
+def test_the_suffix_of_the_file_is_the_form(tmp_path: Path) -> None:
+    for name, form in (("out.json", "json"), ("out.txt", "text"), ("out.yaml", "text"), ("out", "text")):
+        assert run(*RENDER, "-o", str(tmp_path / name)) == (0, "", "")
+        assert (tmp_path / name).read_text() == run(*RENDER, "--output", form)[1]
+    assert run(*RENDER, "--output", "text", "-o", str(tmp_path / "out.json"))[0] == 0
+    assert (tmp_path / "out.json").read_text() == run(*RENDER)[1]
+
+
+@pytest.mark.parametrize(
+    ("file", "fix"),
+    [
+        ("out.md", "use .txt, .json, or choose the form with --output"),
+        ("out.html", "use .txt, .json, or choose the form with --output"),
+        ("json", "write `--output json` for the form, or `-o ./json` for a file of this name"),
+    ],
+)
+def test_a_form_that_the_command_does_not_have(file: str, fix: str, tmp_path: Path) -> None:
+    code, out, err = run(*RENDER, "-o", file)
+    assert (code, out) == (2, "")
+    assert f"  fix: {fix}\n" in err
+
+
 def test_after_an_error_the_file_is_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "out"
     file.write_text("before")
     code, out, err = run("check", "hello", "nowhere", "-e", "dev", "-o", str(file))
     assert (code, out) == (2, "")
     assert "nowhere" in err
-    code, out, _ = run("render", "nowhere", "-e", "dev", "--json", "-o", str(file))
+    code, out, _ = run("render", "nowhere", "-e", "dev", "--output", "json", "-o", str(file))
     assert (code, json.loads(out)["ok"]) == (2, False)
     assert file.read_text() == "before"
     assert left(tmp_path) == {"out"}
@@ -55,10 +77,14 @@ def test_after_an_error_the_file_is_unchanged(tmp_path: Path) -> None:
 def test_a_result_with_exit_code_1_is_written_too(tmp_path: Path) -> None:
     """Of `check` and `status` it is the result, and the exit code says how it is."""
     file = tmp_path / "out"
-    words = ("check", "hello", "nowhere", "-e", "dev", "--json")
+    words = ("check", "hello", "nowhere", "-e", "dev", "--output", "json")
     assert run(*words, "-o", str(file)) == (2, "", "")
     assert file.read_text() == run(*words)[1]
-    assert run("sandbox", "status", "--folder", str(tmp_path / "no"), "--json", "-o", str(file)) == (1, "", "")
+    assert run("sandbox", "status", "--folder", str(tmp_path / "no"), "--output", "json", "-o", str(file)) == (
+        1,
+        "",
+        "",
+    )
     assert json.loads(file.read_text())["running"] is False
 
 
@@ -69,7 +95,7 @@ def test_without_a_result_the_file_stays(verb: str, tmp_path: Path) -> None:
     file.write_text("before")
     assert run(verb, "nowhere", "-e", "dev", "-o", str(file))[0] == 2
     assert file.read_text() == "before"
-    assert run(verb, "-s", "nowhere", "--json", "-o", str(file))[0] == 2
+    assert run(verb, "nowhere", "--output", "json", "-o", str(file))[0] == 2
     assert (file.read_text() == "before") == (verb != "check")
 
 

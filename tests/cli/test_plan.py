@@ -141,7 +141,7 @@ def test_the_first_lines_name_the_job_and_its_origin(tmp_path: Path) -> None:
         "Computed from the files alone. `pulumi preview` compares with the cluster:",
         "  pulumi preview -s extras.dev",
     ]
-    assert run("plan", "-s", "extras.dev")[1].splitlines()[2] == "  pulumi preview -s extras.dev"
+    assert run("plan", "extras.dev")[1].splitlines()[2] == "  pulumi preview -s extras.dev"
     (tmp_path / "new.yaml").write_text((ROOT / "stacks/experiments/hello.yaml").read_text().replace("hello", "new"))
     assert shown(str(tmp_path / "new.yaml")).splitlines()[2] == "  pulumi preview -s STACK", "it has none"
 
@@ -201,7 +201,7 @@ def test_values_of_an_overlay_are_shown_with_their_origin(tmp_path: Path) -> Non
         "  env.API_TOKEN=[secret]  new  environments.dev, line 9",
         "  shared_memory=null  in place of 64Gi  environments.dev, line 10",
     ]
-    _, out, _ = run("plan", str(path), "-e", "dev", "--json")
+    _, out, _ = run("plan", str(path), "-e", "dev", "--output", "json")
     first = json.loads(out)["overlaid"][0]
     assert first == {
         "path": "roles.node.replicas",

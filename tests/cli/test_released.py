@@ -27,25 +27,25 @@ def name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_plan_says_the_release(name: str) -> None:
-    code, out, err = run("plan", "-s", STACK)
+    code, out, err = run("plan", STACK)
     assert (code, err) == (0, "")
     assert out.startswith(f"sdxl-lora, release {name}, in prod: ")
-    planned = json.loads(run("plan", "-s", STACK, "--json")[1])
+    planned = json.loads(run("plan", STACK, "--output", "json")[1])
     assert (planned["release"], len(planned["pods"])) == (name, 5)
-    other = json.loads(run("plan", "-s", "sdxl-lora.dev", "--json")[1])
+    other = json.loads(run("plan", "sdxl-lora.dev", "--output", "json")[1])
     assert ("release" in other, len(other["pods"])) == (False, 2)
 
 
 def test_check_and_render_take_the_release(name: str, tmp_path: Path) -> None:
     (tmp_path / "stacks" / "experiments" / "sdxl-lora.yaml").unlink()
-    assert run("check", "-s", STACK)[0] == 0
-    assert "replicas: 5" in run("render", "-s", STACK)[1]
+    assert run("check", STACK)[0] == 0
+    assert "replicas: 5" in run("render", STACK)[1]
 
 
 def test_an_edited_release_is_refused(name: str, tmp_path: Path) -> None:
     path = tmp_path / "stacks" / "releases" / "sdxl-lora" / f"{name}.yaml"
     path.write_text(path.read_text().replace("replicas: 5", "replicas: 6"))
-    code, out, err = run("check", "-s", STACK)
+    code, out, err = run("check", STACK)
     assert (code, out) == (2, "")
     assert f"stacks/releases/sdxl-lora/{name}.yaml: (whole file)" in err
     assert "has been changed" in err
@@ -84,26 +84,26 @@ def test_check_of_a_stack_holds_the_gates_and_other_commands_do_not(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     gated(tmp_path, STACK)
-    assert run("check", "-s", STACK)[0] == 0
+    assert run("check", STACK)[0] == 0
     without_release(tmp_path)
-    code, _, err = run("check", "-s", STACK)
+    code, _, err = run("check", STACK)
     assert (code, f"stacks/Pulumi.{STACK}.yaml: trainform:release" in err, PROMOTE in err) == (2, True, True)
-    (described,) = json.loads(run("check", "-s", STACK, "--json")[1])["experiments"]
+    (described,) = json.loads(run("check", STACK, "--output", "json")[1])["experiments"]
     assert [problem["path"] for problem in described["problems"]] == ["trainform:release"]
-    for words in (("check", "sdxl-lora", "-e", "prod"), ("plan", "-s", STACK), ("render", "-s", STACK)):
+    for words in (("check", "sdxl-lora", "-e", "prod"), ("plan", STACK), ("render", STACK)):
         assert run(*words)[0] == 0
     gated(tmp_path, STACK, required=False)
     without_release(tmp_path)
-    assert run("check", "-s", STACK)[0] == 0
+    assert run("check", STACK)[0] == 0
 
 
 def test_check_notes_a_gate_that_was_added_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     name = gated(tmp_path, STACK, soak="24h")
     told = f"Release {name} has neither passed nor waived the gate soak of prod."
-    code, out, _ = run("check", "-s", STACK)
+    code, out, _ = run("check", STACK)
     assert (code, f"note: {told}" in " ".join(out.split())) == (0, True)
-    (described,) = json.loads(run("check", "-s", STACK, "--json")[1])["experiments"]
+    (described,) = json.loads(run("check", STACK, "--output", "json")[1])["experiments"]
     assert told in described["notes"]
 
 

@@ -29,7 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def listed(*words: str, code: int = 0) -> list[dict[str, Any]]:
-    ended, out, _ = run(*words, "--json")
+    ended, out, _ = run(*words, "--output", "json")
     assert ended == code
     data = json.loads(out)
     found: list[dict[str, Any]] = data["experiments"] if isinstance(data, dict) else data
@@ -40,7 +40,7 @@ def listed(*words: str, code: int = 0) -> list[dict[str, Any]]:
 def test_all_stacks_of_the_project_or_of_an_environment(verb: str, project: Path) -> None:
     assert [entry["stack"] for entry in listed(verb, "--all")] == known_stacks()
     assert [entry["stack"] for entry in listed(verb, "--all", "-e", "prod")] == ["prod"]
-    assert [entry["stack"] for entry in listed(verb, "-s", "resnet.dev", "-s", "dev")] == ["resnet.dev", "dev"]
+    assert [entry["stack"] for entry in listed(verb, "resnet.dev", "dev")] == ["resnet.dev", "dev"]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -68,14 +68,14 @@ def test_a_stack_that_is_wrong_is_one_of_them(verb: str, project: Path) -> None:
 def test_a_secret_in_the_place_of_a_name_is_not_shown(verb: str, key: str, secret: str, project: Path) -> None:
     config = {"trainform:experiment": "hello", "trainform:environment": "dev", f"trainform:{key}": secret}
     (project / "stacks" / "Pulumi.broken.dev.yaml").write_text(yaml.safe_dump({"config": config}))
-    for words in (["--json"], ["-s", "hello.dev", "--json"], []):
-        code, out, err = run(verb, "-s", "broken.dev", *words)
+    for words in (["--output", "json"], ["hello.dev", "--output", "json"], []):
+        code, out, err = run(verb, "broken.dev", *words)
         assert code == 2
         assert not any(part in out + err for part in (TOKEN, "hunter2"))
 
 
 @pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("words", [("hello",), ("-s", "hello.dev"), ("--run", "2")])
+@pytest.mark.parametrize("words", [("hello",), ("hello.dev",), ("--run", "2")])
 def test_all_goes_with_an_environment_and_nothing_else(verb: str, words: tuple[str, ...]) -> None:
     code, _, err = run(verb, "--all", *words)
     assert code == 2
@@ -85,7 +85,7 @@ def test_all_goes_with_an_environment_and_nothing_else(verb: str, words: tuple[s
 def test_an_environment_alone(project: Path) -> None:
     manifests = check_platform("prod").or_raise().manifests
     assert run("render", "-e", "prod") == (0, to_yaml(manifests), "")
-    assert json.loads(run("plan", "-e", "prod", "--json")[1]) == {
+    assert json.loads(run("plan", "-e", "prod", "--output", "json")[1]) == {
         "environment": "prod",
         "objects": [manifest.body for manifest in manifests],
     }
@@ -100,10 +100,10 @@ def test_a_tried_value_is_said_in_every_output() -> None:
     assert run("check", *words)[1].endswith(f"; tried, in no file: {tried}\n")
     assert listed("check", *words)[0]["tried"] == [tried]
     assert run("plan", *words)[1].splitlines()[1] == f"Tried, in no file: {tried}"
-    assert json.loads(run("plan", *words, "--json")[1])["tried"] == [tried]
+    assert json.loads(run("plan", *words, "--output", "json")[1])["tried"] == [tried]
     rendered = run("render", *words)[1]
     assert rendered.startswith(f"# tried with --set {tried}: in no file, and `pulumi up` applies other objects\n")
-    code, out, err = run("render", *words[:-1], "--json")
+    code, out, err = run("render", *words[:-1], "--output", "json")
     assert (code, err) == (0, rendered.partition("\n")[0] + "\n")
     assert json.loads(out) == list(yaml.safe_load_all(rendered))
     assert run("render", "resnet", "-e", "dev")[1] != rendered

@@ -30,7 +30,7 @@ def test_a_preview_from_a_file(preview: str) -> None:
 def test_a_digest_from_standard_input(preview: str) -> None:
     text = previews.digest(*events())
     done = subprocess.run(
-        [sys.executable, "-m", "trainform", "review", "--no-cluster", "--preview-json", "-", "--format", "json"],
+        [sys.executable, "-m", "trainform", "review", "--no-cluster", "--preview-json", "-", "--output", "json"],
         cwd=ROOT, input=text, capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     [report] = Review.model_validate_json(done.stdout).stacks
@@ -53,7 +53,7 @@ def test_a_preview_that_failed_ends_with_1(tmp_path: Path) -> None:
     failed = previews.summary(result="failed")
     error = previews.diagnostic("error", f"the registry refuses {GITHUB_TOKEN}")
     file.write_text(previews.lines([*events(), error, failed, {"cancelEvent": {}}]), encoding="utf-8")
-    code, out, _ = review("--preview-json", str(file), "--fail-on", "high", "--format", "json")
+    code, out, _ = review("--preview-json", str(file), "--fail-on", "high", "--output", "json")
     assert code == 1
     assert json.loads(out)["outcome"] == "failed"
     assert GITHUB_TOKEN not in out

@@ -54,7 +54,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 def review(*words: str, code: int = 0) -> Review:
-    ended, out, err = run("review", "--no-cluster", "--quiet", "--format", "json", "--changed-since", "main", *words)
+    ended, out, err = run("review", "--no-cluster", "--quiet", "--output", "json", "--changed-since", "main", *words)
     assert (ended, err) == (code, "")
     return Review.model_validate_json(out)
 
@@ -204,7 +204,7 @@ def test_the_environments_own_stack_says_who_uses_what_changes(project: Path, wo
     where = previews.urn("kubernetes:scheduling.volcano.sh/v1beta1:Queue", "dev-research", "trainform:index:Platform")
     changed = previews.step_event("update", where, old, new, {"spec.weight": "update"})
     write(project.parent / "programs", "preview.json", previews.stream(changed))
-    _, out, _ = run("review", "--no-cluster", "--quiet", "--format", "json", *words)
+    _, out, _ = run("review", "--no-cluster", "--quiet", "--output", "json", *words)
     reports = {report.stack: report for report in Review.model_validate_json(out).stacks}
     [found] = reports["dev"].dependents
     assert found.sentence == "Queue research: hello (hello.dev) uses it."

@@ -25,7 +25,7 @@ def test_the_headline_names_the_policy_that_stops_the_preview(tmp_path: Path, mo
     text = previews.stream(*events(), violated, *ends, ended=False)
     (tmp_path / "events.jsonl").write_text(text, encoding="utf-8")
     engine(tmp_path, monkeypatch, f"#!/bin/sh\ncat {tmp_path / 'events.jsonl'}\nexit 255\n")
-    code, out, _ = review("hello.dev", "--format", "json")
+    code, out, _ = review("hello.dev", "--output", "json")
     assert code == 1
     assert json.loads(out)["stacks"][0]["headline"] == (
         "The preview failed: the policy no-friday refuses notes: it is Friday: wait for Monday"
@@ -37,7 +37,7 @@ def test_an_engine_that_fails_before_it_has_a_preview(
     told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine(tmp_path, monkeypatch, f'#!/bin/sh\necho "error: {told}" >&2\nexit 6\n')
-    code, out, err = review("hello.dev", "--quiet", "--format", "json")
+    code, out, err = review("hello.dev", "--quiet", "--output", "json")
     assert (code, err) == (1, "")
     [report] = Review.model_validate_json(out).stacks
     assert (report.outcome, report.headline) == ("failed", f"The preview failed: {told}")
@@ -69,7 +69,7 @@ def test_the_cluster_is_read_while_the_engine_works(
 
     with website(answer) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        code, out, _ = run("review", *stacks, "--format", "json")
+        code, out, _ = run("review", *stacks, "--output", "json")
     assert code == 0
     for report in Review.model_validate_json(out).stacks:
         assert report.read_at

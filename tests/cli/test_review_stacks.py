@@ -38,7 +38,7 @@ def review(*words: str) -> tuple[int, str, str]:
 
 
 def stacks_of(*words: str, code: int = 0) -> list[str]:
-    ended, out, err = review("--format", "json", "--quiet", *words)
+    ended, out, err = review("--output", "json", "--quiet", *words)
     assert (ended, err) == (code, "")
     return [report.stack for report in Review.model_validate_json(out).stacks]
 
@@ -61,7 +61,7 @@ def test_the_variable_of_the_shell_names_the_environment_of_all(monkeypatch: pyt
 
 
 def test_a_preview_that_fails_hides_no_other() -> None:
-    code, out, _ = review("hello.dev", "mnist.dev", "--format", "json")
+    code, out, _ = review("hello.dev", "mnist.dev", "--output", "json")
     found = Review.model_validate_json(out)
     assert (code, found.outcome, found.cost.known) == (1, "failed", False)
     good, failed = found.stacks
@@ -74,7 +74,7 @@ def test_a_preview_that_fails_hides_no_other() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["hello.dev", "resnet.dve", "nothing"], ["did you mean resnet.dev?", "STACK = nothing"]),
+        (["hello.dev", "resnet.dve", "nothing"], ["did you mean resnet.dev?", "JOB = nothing"]),
         (["hello.dev", "org/trainform/hello.dev"], ["named more than once: hello.dev"]),
         (["--all"], ["Missing option '--environment' / '-e'"]),
         (["--all", "-e", "dve"], ["did you mean dev?"]),
@@ -82,9 +82,9 @@ def test_a_preview_that_fails_hides_no_other() -> None:
             ["--all", "-e", "tests/environments/prod.yaml"],
             ["no stack is in the environment tests/environments/prod.yaml"],
         ),
-        (["--all", "-e", "dev", "hello.dev"], ["--all cannot be used with STACK"]),
-        (["hello.dev", "-e", "dev"], ["-e names the environment of --all"]),
-        (["--changed-since", "main", "hello.dev"], ["--changed-since cannot be used with STACK", "leave out"]),
+        (["--all", "-e", "dev", "hello.dev"], ["--all cannot be used with JOB"]),
+        (["hello.dev", "-e", "dev"], ["-e cannot be used with the stack hello.dev"]),
+        (["--changed-since", "main", "hello.dev"], ["--changed-since cannot be used with JOB", "leave out"]),
         (["--changed-since", "main", "--all", "-e", "dev"], ["--changed-since cannot be used with --all"]),
         (["--changed-since", "main", "-e", "dev"], ["-e names the environment of --all"]),
         (["--changed-since", "main", "--preview-json", "-"], ["--changed-since cannot be used with --preview-json"]),

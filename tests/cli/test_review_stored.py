@@ -34,16 +34,16 @@ def report(tmp_path: Path) -> str:
 
 def test_a_stored_report_is_shown_in_every_form(report: str, tmp_path: Path) -> None:
     expected = review_of([RICH, EMPTY], project="training")
-    code, out, err = run("review", "--review-json", report, "--format", "json")
+    code, out, err = run("review", "--review-json", report, "--output", "json")
     assert (code, out, err) == (0, render(expected), "")
-    code, out, _ = run("review", "--review-json", report, "--format", "markdown", "-o", str(tmp_path / "again.json"))
+    code, out, _ = run("review", "--review-json", report, "--output", "markdown", "-o", str(tmp_path / "again.json"))
     assert (code, out) == (0, text.markdown(expected))
     assert (tmp_path / "again.json").read_text(encoding="utf-8") == render(expected)
 
 
 def test_a_stored_report_from_standard_input(report: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "trainform", "review", "--review-json", "-", "--format", "json"],
+        [sys.executable, "-m", "trainform", "review", "--review-json", "-", "--output", "json"],
         input=Path(report).read_text(), capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert done.stdout == Path(report).read_text()
@@ -65,7 +65,7 @@ def test_conditions_hold_for_a_stored_report(report: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["dev"], "STACK"),
+        (["dev"], "JOB"),
         (["--all", "-e", "prod"], "--all"),
         (["--preview-json", "preview.json"], "--preview-json"),
         (["--duration", "72h"], "--duration"),
@@ -106,7 +106,7 @@ def test_a_stored_report_that_is_none(fields: dict[str, Any], told: str, report:
 
 
 def test_a_comment(report: str) -> None:
-    words = ["--format", "comment", "--details", "https://ci.example.com/review.html"]
+    words = ["--output", "comment", "--details", "https://ci.example.com/review.html"]
     code, out, err = run("review", "--review-json", report, *words)
     assert (code, err) == (0, "")
     assert out.startswith("<!-- trainform-review training -->\n## Review of 2 stacks: ")
@@ -116,18 +116,18 @@ def test_a_comment(report: str) -> None:
 def test_what_failed_where_the_report_was_made_does_not_fail_the_comment(tmp_path: Path) -> None:
     """The job that made the report has failed already. A condition asks again."""
     failed = stored(tmp_path, ONE_FAILED)
-    code, out, _ = run("review", "--review-json", failed, "--format", "comment")
+    code, out, _ = run("review", "--review-json", failed, "--output", "comment")
     assert (code, "The preview failed" in out) == (0, True)
     assert run("review", "--review-json", failed)[0] == 1
-    assert run("review", "--review-json", failed, "--format", "comment", "--fail-on", "data")[0] == 1
+    assert run("review", "--review-json", failed, "--output", "comment", "--fail-on", "data")[0] == 1
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--details", "https://ci.example.com/", "--format", "markdown"], "add `--format comment`"),
-        (["--format", "comment", "--details", "http://ci.example.com/"], "is not an https address"),
-        (["--format", "comment", "--details", "https://ci.example.com/) x"], "is not an https address"),
+        (["--details", "https://ci.example.com/", "--output", "markdown"], "add `--output comment`"),
+        (["--output", "comment", "--details", "http://ci.example.com/"], "is not an https address"),
+        (["--output", "comment", "--details", "https://ci.example.com/) x"], "is not an https address"),
     ],
 )
 def test_wrong_options_of_a_comment(words: list[str], told: str, report: str) -> None:

@@ -21,12 +21,12 @@ def test_the_stack_is_no_option(option: str) -> None:
         (["--fail-on", "data high"], "with commas between them"),
         (["--fail-on", "data;high"], "with commas between them"),
         (["--fail-on", ""], "a condition is empty"),
-        (["-o", "-"], "--format chooses the form"),
-        (["-o", "report.pdf"], "give it one of .md, .html, .json, .txt"),
+        (["-o", "-"], "--output chooses the form"),
+        (["-o", "report.pdf"], "give it one of .txt, .json, .md, .html"),
         (["-o", "stacks/schemas/review.schema.json"], "it is not an earlier report in this form"),
         (["-o", "README.md"], "it is not an earlier report in this form"),
         (["-o", "nowhere/a.md"], "its folder does not exist"),
-        (["--format", "pdf"], "is not one of terminal, markdown, html, json"),
+        (["--output", "pdf"], "is not one of text, json, markdown, html, comment"),
         (["hello.dev"], "the preview is one of the stack dev, not of hello.dev"),
         (["dev", "hello.dev"], "there are 1 previews and 2 stacks"),
         (["--all", "-e", "dev"], "--all cannot be used with --preview-json"),
@@ -41,7 +41,7 @@ def test_wrong_words(words: list[str], said: str, preview: str) -> None:
 
 def test_which_stack() -> None:
     code, _, err = review()
-    assert (code, "Missing argument 'STACK'" in err) == (2, True)
+    assert (code, "Missing argument 'JOB'" in err) == (2, True)
     code, _, err = review("resnet.dve")
     assert (code, "did you mean resnet.dev?" in err) == (2, True)
 

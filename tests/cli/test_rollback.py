@@ -81,12 +81,12 @@ def test_a_stack_goes_back_to_the_release_before(names: list[str], tmp_path: Pat
     ]
 
 
-@pytest.mark.parametrize("form", ["terminal", "json"])
+@pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("target", [STACK, f"password={FORGED}"])
 def test_what_somebody_has_forged_is_masked(names: list[str], form: str, target: str, tmp_path: Path) -> None:
     """In the release to which the stack goes back, and in one that it never followed."""
     made = write_release(forged(target=target), tmp_path)
-    code, out, err = run("rollback", STACK, "--to", made, *WHY, "--dry-run", "--format", form)
+    code, out, err = run("rollback", STACK, "--to", made, *WHY, "--dry-run", "--output", form)
     assert code == (0 if target == STACK else 2), err
     assert MASK in out + err
     assert FORGED[:4] not in out + err
@@ -104,7 +104,7 @@ def test_a_second_rollback_goes_further_back(names: list[str], tmp_path: Path) -
 
 
 def test_a_dry_run_writes_nothing(names: list[str], tmp_path: Path) -> None:
-    code, out, _ = run("rollback", STACK, *WHY, "--dry-run", "--format", "json")
+    code, out, _ = run("rollback", STACK, *WHY, "--dry-run", "--output", "json")
     assert (code, follows(tmp_path)) == (0, names[2])
     found = json.loads(out)
     assert (found["result"], found["rollback"]["to"]) == ("not written", names[1])

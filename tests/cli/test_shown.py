@@ -96,9 +96,9 @@ def check_shown(path: Path) -> int:
     lines = [line for problem in in_order(examined.problems) for line in problem.lines()]
     assert len(err.splitlines()) == (1 + len(lines) if examined.problems else 0)
     assert all(len(problem.lines()) == (4 if problem.code else 3) for problem in examined.problems)
-    assert not unseen(run("check", str(path), "-e", "dev", "--json")[1])
+    assert not unseen(run("check", str(path), "-e", "dev", "--output", "json")[1])
     if code == 0:
-        for flags in ([], ["--json"]):
+        for flags in ([], ["--output", "json"]):
             again, out, err = run("plan", str(path), "-e", "dev", *flags)
             assert (again, err) == (0, "")
             assert not unseen(out)
@@ -182,7 +182,7 @@ def test_arguments_are_escaped(words: str, text: str) -> None:
 def test_a_secret_with_such_characters_stays_masked(sample: str, place: Place, secret: str, path: Path) -> None:
     data = put(place, secret.format(sample.replace("/", "")), as_key=False)
     path.write_text(yaml.safe_dump(data, sort_keys=False))
-    for flags in ([], ["--json"]):
+    for flags in ([], ["--output", "json"]):
         code, out, err = run("check", str(path), "-e", "dev", *flags)
         if re.search("[ \t\r\n]", sample):
             continue  # no address holds a space

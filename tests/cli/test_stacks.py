@@ -97,7 +97,7 @@ def test_a_table_for_a_terminal(project: Path) -> None:
 
 
 def rows(*words: str) -> dict[str, dict[str, Any]]:
-    code, out, err = run("stacks", "-e", "dev", *words, "--format", "json")
+    code, out, err = run("stacks", "-e", "dev", *words, "--output", "json")
     assert (code, err) == (0, "")
     return {row["experiment"]: row for row in json.loads(out)["stacks"]}
 
@@ -161,7 +161,7 @@ def test_what_a_stack_follows_whose_config_is_not_here_is_unknown(
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         _, out, _ = run("stacks", "-e", "dev")
         assert "unknown" in out.splitlines()[1]
-        _, out, _ = run("stacks", "-e", "dev", "--format", "json")
+        _, out, _ = run("stacks", "-e", "dev", "--output", "json")
     (row,) = json.loads(out)["stacks"]
     assert (row["release"], row["follows"]) == (None, "unknown")
 
@@ -176,7 +176,7 @@ def test_an_environment_that_is_not_reached_is_told_beside_the_others(project: P
 
 
 def test_json_has_every_row_and_what_was_not_read(project: Path) -> None:
-    code, out, err = run("stacks", "--format", "json")
+    code, out, err = run("stacks", "--output", "json")
     answer: dict[str, Any] = json.loads(out)
     assert (code, err, answer["ok"]) == (1, "", False)
     bert, sdxl = answer["stacks"]
@@ -212,10 +212,10 @@ def test_drift_is_a_column_where_it_is_asked_for(applied_twice: Path) -> None:
 
 
 def test_drift_for_programs_and_for_reports(applied_twice: Path) -> None:
-    _, out, _ = run("stacks", "-e", "dev", "--drift", "--format", "json")
+    _, out, _ = run("stacks", "-e", "dev", "--drift", "--output", "json")
     found = {each["stack"]: each["drift"] for each in json.loads(out)["stacks"]}
     assert found == {"vision/bert.dev": "in sync", "audio/bert.dev": "drift"}
-    _, out, _ = run("stacks", "-e", "dev", "--drift", "--format", "markdown")
+    _, out, _ = run("stacks", "-e", "dev", "--drift", "--output", "markdown")
     head, rule, ours, *_ = (line for line in out.splitlines() if line.startswith("|"))
     assert "| drift | release |" in head
     assert head.count("|") == rule.count("|") == ours.count("|") == 12
@@ -230,7 +230,7 @@ def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, mon
     assert "at `$.run`" in err
 
 
-@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_what_somebody_has_written_into_the_cluster_shows_no_secret(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
@@ -240,15 +240,15 @@ def test_what_somebody_has_written_into_the_cluster_shows_no_secret(
     with website(ApiObjects([odd, wrong])) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         monkeypatch.setenv("COLUMNS", "400")
-        _, out, err = run("stacks", "-e", "dev", "--format", form)
+        _, out, err = run("stacks", "-e", "dev", "--output", form)
     assert "bert" in out
     assert leaks({"out": out, "err": err}, [GITHUB_TOKEN, HUB_TOKEN]) == []
 
 
-@pytest.mark.parametrize("form", ["terminal", "markdown"])
+@pytest.mark.parametrize("form", ["text", "markdown"])
 def test_where_nothing_could_be_read_nobody_counts(project: Path, form: str) -> None:
-    code, out, err = run("stacks", "-e", "prod", "--format", form)
+    code, out, err = run("stacks", "-e", "prod", "--output", form)
     assert code == 1
     assert "no environment could be read; what is deployed is unknown" in out
     assert "0 experiments" not in out
-    assert "the environment prod" in (err if form == "terminal" else out)
+    assert "the environment prod" in (err if form == "text" else out)

@@ -45,12 +45,12 @@ def test_check_notes_what_may_surprise() -> None:
     assert (code, hello.split()[0], elastic.split()[0]) == (0, "hello:", "elastic:")
     assert noted == [f"  note: {note}" for note in check_experiment("elastic", "dev").or_raise().plan.notes]
     assert noted != []
-    _, out, _ = run("check", "elastic", "-e", "dev", "--json")
+    _, out, _ = run("check", "elastic", "-e", "dev", "--output", "json")
     assert json.loads(out)["experiments"][0]["notes"] == [note.removeprefix("  note: ") for note in noted]
 
 
 def test_check_as_json() -> None:
-    code, out, _ = run("check", "extras", "nowhere", "-e", "dev", "--json")
+    code, out, _ = run("check", "extras", "nowhere", "-e", "dev", "--output", "json")
     answer: dict[str, Any] = json.loads(out)
     assert code == 2
     assert answer.keys() == {"ok", "experiments", "error"}
@@ -68,12 +68,12 @@ def test_the_environment_may_come_from_the_shell(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "dev")
     assert run("check", "hello")[0] == 0
     monkeypatch.delenv("TRAINFORM_ENVIRONMENT")
-    code, _, err = run("check", "hello")
+    code, _, err = run("check", "-")
     assert (code, "Missing option '--environment'" in err) == (2, True)
 
 
 def test_plan_as_json() -> None:
-    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--json", "--run", "3")
+    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--output", "json", "--run", "3")
     shown: dict[str, Any] = json.loads(out)
     plan = check_experiment("sdxl-lora", "dev", run=3).or_raise().plan
     assert code == 0
@@ -159,7 +159,7 @@ def test_no_verb_without_a_cluster_imports_pulumi() -> None:
     "words",
     [
         ["plan", "sdxl-lora", "-e", "dev"],
-        ["plan", "sdxl-lora", "-e", "dev", "--json"],
+        ["plan", "sdxl-lora", "-e", "dev", "--output", "json"],
         ["render", "sdxl-lora", "-e", "dev"],
     ],
 )

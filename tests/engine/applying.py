@@ -39,7 +39,7 @@ def save(project: Project, stack: str, **environ: Any) -> Path:
 
 def apply(project: Project, file: Path, *words: str, **environ: Any) -> Applied:
     """Apply it, or only check it."""
-    ran = project.run(*TRAINFORM, "apply", str(file), "--format", "json", *words, **environ)
+    ran = project.run(*TRAINFORM, "apply", str(file), "--output", "json", *words, **environ)
     assert "Traceback" not in ran.output, ran.output
     assert leaks({"shown": ran.output}, project.secrets) == []
     start = ran.output.find('{\n  "version"')

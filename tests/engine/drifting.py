@@ -18,7 +18,7 @@ SPY = "c3B5LW9mLXRoZS1vdGhlci10ZWFt"  # a value of a Secret, which no report sho
 
 def drift(project: Project, *stacks: str, code: int = 0) -> dict[str, Any]:
     """Run `trainform drift --fail`, and return the report of each stack."""
-    ran = project.run(sys.executable, "-m", "trainform", "drift", "--fail", "--format", "json", *stacks)
+    ran = project.run(sys.executable, "-m", "trainform", "drift", "--fail", "--output", "json", *stacks)
     assert ran.code == code, ran.output
     assert SPY not in ran.output
     assert "PRIVATE KEY" not in ran.output

@@ -30,7 +30,7 @@ DEPLOY = "pulumi stack select --create dev && pulumi up -s dev"
 
 def doctor(project: Project, *words: str, code: int = 0) -> dict[str, Any]:
     """What it finds, as data."""
-    ran = project.run(sys.executable, "-m", "trainform", "doctor", "--json", *PATIENCE, *words)
+    ran = project.run(sys.executable, "-m", "trainform", "doctor", "--output", "json", *PATIENCE, *words)
     assert ran.code == code, ran.output
     answer: dict[str, Any] = json.loads(ran.output)
     return answer

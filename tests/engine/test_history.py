@@ -40,12 +40,12 @@ def trainform(project: Project, *words: str) -> Ran:
 
 
 def history(project: Project) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(trainform(project, "history", "bert", "--format", "json").succeeded())
+    found: dict[str, Any] = json.loads(trainform(project, "history", "bert", "--output", "json").succeeded())
     return found
 
 
 def different(project: Project, *words: str) -> dict[str, list[Any]]:
-    found = json.loads(trainform(project, "diff", *words, "--format", "json").succeeded())
+    found = json.loads(trainform(project, "diff", *words, "--output", "json").succeeded())
     return {row["path"]: row["values"] for row in found["experiment"]}
 
 
@@ -84,7 +84,7 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     write(project, "c")
     assert different(project, STACK) == {"image": [f"{IMAGE}:b", f"{IMAGE}:c"], "env.TAG": ["b", "c"]}
 
-    told = json.loads(trainform(project, "rollback", STACK, *WHY, "--format", "json").succeeded())
+    told = json.loads(trainform(project, "rollback", STACK, *WHY, "--output", "json").succeeded())
     assert told["checkpoints"] == [
         {"claim": "bert-runs", "written_by": f"revision {second.revision}", "mount": "/runs", "keep": True}
     ]
@@ -141,7 +141,7 @@ def test_after_an_up_that_was_killed_it_goes_back_to_what_was_deployed_last(
     project.up(STACK)
     assert [row["state"] for row in history(project)["stacks"]] == ["deployed"]
     assert deployed(project, live).experiment == last.experiment
-    assert json.loads(trainform(project, "drift", STACK, "--format", "json").succeeded())["outcome"] == "in sync"
+    assert json.loads(trainform(project, "drift", STACK, "--output", "json").succeeded())["outcome"] == "in sync"
 
 
 def is_recorded(project: Project, live: Live, job: str) -> bool:

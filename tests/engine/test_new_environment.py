@@ -70,9 +70,8 @@ def test_what_a_live_cluster_offers(project: Project, queues: None) -> None:
     assert set(dev.storage_classes.values()) <= set(found.storage_classes.values())
     assert (found.backend, found.namespace.name, found.cluster.context) == ("volcano", project.namespace, CONTEXT)
     assert list(found.queues) == ["late-night"], "a queue with children accepts no jobs"
-    answer = json.loads(
-        project.run(*TRAINFORM, "doctor", "--json", "--timeout", "60", "-e", "live", "--for", "preview,up").succeeded()
-    )
+    words = ("--timeout", "60", "-e", "live", "--for", "preview,up")
+    answer = json.loads(project.run(*TRAINFORM, "doctor", "--output", "json", *words).succeeded())
     assert answer["ready"]
     assert "queues default, queues late-night" in answer["checks"]["environment"]["found"]
 

@@ -81,7 +81,7 @@ def promote(project: Project, *words: str, also: str = "") -> Ran:
 
 def state_of(project: Project, stack: str) -> str:
     """What the history says of the stack."""
-    told = project.run(sys.executable, "-m", "trainform", "history", "bert", "--format", "json").succeeded()
+    told = project.run(sys.executable, "-m", "trainform", "history", "bert", "--output", "json").succeeded()
     (found,) = [each["state"] for each in json.loads(told)["stacks"] if each["stack"] == stack]
     return str(found)
 
@@ -233,7 +233,7 @@ def test_what_has_not_run_in_the_source_as_it_is_promoted_is_told(project: Proje
     assert live.request("PATCH", f"{job}?fieldManager=kubectl-edit", edit, kind).status_code == 200
     told = " ".join(promote(project, "--dry-run").succeeded().split())
     assert f"environments.prod.image names an image that {DEV} has not run: only {PROD} has it." in told
-    assert other in json.loads(promote(project, "--dry-run", "--format", "json").succeeded())["new_images"][0]["image"]
+    assert other in json.loads(promote(project, "--dry-run", "--output", "json").succeeded())["new_images"][0]["image"]
     assert f"{DEV} is not as deployed, so what has run there may not be what is promoted" in told
 
 
@@ -347,7 +347,7 @@ def test_the_job_of_a_source_that_has_succeeded_is_its_evidence(project: Project
     for pod in live.running_pods(project.namespace, 2):
         succeeds(live, pod)
     until(lambda: live.only_job(project.namespace)["status"]["state"]["phase"] == "Completed" or None, "its end")
-    refused = json.loads(promote(project, "--yes", "--format", "json").output)
+    refused = json.loads(promote(project, "--yes", "--output", "json").output)
     assert {each["gate"]: each["result"] for each in refused["gates"]} == {"succeeded": "passed", "soak": "refused"}
     gated(project, succeeded=True)
 
@@ -356,7 +356,7 @@ def test_the_job_of_a_source_that_has_succeeded_is_its_evidence(project: Project
     project.up(project.stack("resnet"))
     resnet = config(project, "resnet.prod")
     resnet.write_text("config:\n  trainform:experiment: resnet\n  trainform:environment: prod\n")
-    both = promote(project, "--yes", "--format", "json", also="resnet")
+    both = promote(project, "--yes", "--output", "json", also="resnet")
     assert both.code == 3, both.output
     found = json.loads(both.output)
     assert [each["result"] for each in found["promotions"]] == ["not written", "refused"]

@@ -61,7 +61,7 @@ def everything_shown(project: Project, stack: str, logs: Path) -> Iterator[tuple
         ("stack", "export"), ("stack", "output", "--json"), ("config",),
     ):  # fmt: skip
         yield " ".join(words), project.pulumi(*words, "-s", stack).succeeded()
-    for words in (("render",), ("plan",), ("plan", "--json"), ("check", "--json")):
+    for words in (("render",), ("plan",), ("plan", "--output", "json"), ("check", "--output", "json")):
         verb, *options = words
         output = project.run(*TRAINFORM, verb, "allreduce", "-e", "dev", *options).succeeded()
         yield f"trainform {' '.join(words)}", output

@@ -1,4 +1,4 @@
-"""What Pulumi itself gives a program of a stack's config: the table that `-s STACK` is held to."""
+"""What Pulumi itself gives a program of a stack's config: the table that a STACK of a command is held to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.stack_configs import CASES, RUNS, Case
 from trainform.local.toolchain.ensure import environment
 from trainform.local.toolchain.tools import Toolchain
 
-pytestmark = pytest.mark.proof("`-s STACK` reads what `pulumi up` reads")
+pytestmark = pytest.mark.proof("`trainform check STACK` reads what `pulumi up` reads")
 
 HEAD = f"runtime: {{name: python, options: {{toolchain: pip, virtualenv: {json.dumps(sys.prefix)}}}}}\n"
 PROGRAM = """\

@@ -40,7 +40,7 @@ def test_every_problem_is_told(case: str, capsys: pytest.CaptureFixture[str], go
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_for_machines(case: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(*arguments(case), "--json", capsys=capsys)
+    code, out, _ = run(*arguments(case), "--output", "json", capsys=capsys)
     answer: dict[str, Any] = json.loads(out)
     assert (code, answer["ok"]) == (2, False)
     text = (BAD / f"{case}.txt").read_text()
@@ -54,7 +54,16 @@ def test_the_same_for_machines(case: str, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("secret")])
-@pytest.mark.parametrize("flags", [(), ("--json",)])
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        (
+            "--output",
+            "json",
+        ),
+    ],
+)
 def test_secrets_are_never_shown(case: str, flags: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     _, out, err = run(*arguments(case), *flags, capsys=capsys)
     assert not [secret for secret in SECRETS if secret in out + err]

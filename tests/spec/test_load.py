@@ -136,13 +136,10 @@ def test_the_name_with_a_suffix(tmp_path: Path, given: str, fix: str) -> None:
 def test_the_name_of_a_stack(tmp_path: Path) -> None:
     root = project(tmp_path, "experiments", "hello", "hello")
     (root / "stacks" / "Pulumi.hello.dev.yaml").touch()
-    for given, fix in (
-        ("hello.dev", "it is a stack, which names both files: -s hello.dev"),
-        ("hello.lab", "did you mean hello?"),
-    ):
+    for given in ("hello.dev", "hello.lab"):
         with pytest.raises(InputError) as caught:
             find_file(Experiment, given, root)
-        assert [problem.fix for problem in caught.value.problems] == [fix]
+        assert [problem.fix for problem in caught.value.problems] == ["did you mean hello?"]
 
 
 def test_a_wrong_name_is_told_once(tmp_path: Path) -> None:

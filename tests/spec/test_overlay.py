@@ -215,4 +215,4 @@ def test_a_secret_that_only_the_record_would_hold_is_refused_in_every_environmen
         assert not any(text in shown for text in (TOKEN, "hunter2", "in dev"))
 
 
-COMMANDS = [["check"], ["check", "--json"], ["plan", "--json"], ["plan"], ["render"]]
+COMMANDS = [["check"], ["check", "--output", "json"], ["plan", "--output", "json"], ["plan"], ["render"]]

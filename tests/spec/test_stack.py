@@ -1,4 +1,4 @@
-"""What `-s STACK` makes of a stack's config. `tests/engine/test_stack_configs.py` asks Pulumi for the same table."""
+"""What `check STACK` makes of a stack's config. `tests/engine/test_stack_configs.py` asks Pulumi for the same table."""
 
 from __future__ import annotations
 

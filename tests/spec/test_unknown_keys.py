@@ -8,9 +8,11 @@ import pytest
 from pydantic import BaseModel
 
 from tests.support.samples import CLUSTER, JOB
+from trainform.backends.owned import POD_FIELDS
+from trainform.job.check import check_experiment
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import parse
-from trainform.spec.unknown_keys import OTHER_WORDS, key_meant
+from trainform.spec.unknown_keys import OTHER_WORDS, REFUSED_IN_PATCH, key_meant
 
 
 def of_role(key: str) -> str:
@@ -42,6 +44,16 @@ def of_role(key: str) -> str:
 )
 def test_what_is_meant(path: tuple[str, ...], fix: str) -> None:
     assert key_meant(Experiment, path) == fix
+
+
+def test_a_patch_that_is_always_refused_is_not_suggested() -> None:
+    assert POD_FIELDS.keys() <= REFUSED_IN_PATCH
+    for key in REFUSED_IN_PATCH:
+        assert "as a patch of the role" not in of_role(key)
+    patch = {"spec": {"hostname": "x"}}
+    data = {**JOB, "roles": {name: {**role, "pod_overrides": patch} for name, role in JOB["roles"].items()}}
+    (problem, *_) = check_experiment(Experiment.model_validate(data), Environment.model_validate(CLUSTER)).problems
+    assert problem.path.endswith("pod_overrides.spec.hostname")
 
 
 def test_an_environment_has_no_roles_to_patch() -> None:

@@ -1,4 +1,4 @@
-"""Configs of stacks, which Pulumi passes to the program and `-s STACK` reads."""
+"""Configs of stacks, which Pulumi passes to the program and `trainform check STACK` reads."""
 
 from __future__ import annotations
 

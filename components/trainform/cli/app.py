@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from trainform.cli.arguments import OutputOption, QuietOption
+from trainform.cli.arguments import QuietOption, option
+from trainform.cli.forms import SUFFIXES, Form, form_of
 from trainform.console.lines import suppress_notes
-from trainform.console.output import output_to
+from trainform.console.output import OPTION, output_to
 from trainform.errors import CommandLineError
 
 Command = Callable[..., Any]
@@ -145,15 +147,30 @@ class App(typer.Typer):
         register = self.command(name, cls=Verb, **settings)
 
         def with_quiet(function: Command) -> Command:
-            register(_add_option(function, "quiet", QuietOption, False, suppress_notes))
+            register(_add_options(function, suppress_notes, quiet=(QuietOption, False)))
             return function
 
         return with_quiet
 
 
-def prints_data(function: Command) -> Command:
-    """Add the option `--output` to a command."""
-    return _add_option(function, "output", OutputOption, None, lambda file: output_to(file, _was_read))
+def prints(*forms: Form) -> Callable[[Command], Command]:
+    """Add the options `--output` and `-o` to a command: it gets the chosen form as `form`."""
+    form_text = "Form of the output; `json` also for errors. Default: by the suffix of -o, else text."
+    form_option = typer.Option("--output", metavar="|".join(forms), help=form_text, show_default=False)
+    suffixes = ", ".join(suffix for suffix, form in SUFFIXES.items() if form in forms)
+    file_text = f"Write to this file, atomically; {suffixes}: in this form. `-`: standard output."
+    options = {
+        "output": (Annotated[Literal[*map(str, forms)] | None, form_option], None),
+        "output_file": (Annotated[str | None, option("FILE", file_text, OPTION)], None),
+    }
+
+    @contextlib.contextmanager
+    def printing(output: str | None, file: str | None) -> Iterator[dict[str, Form]]:
+        form = form_of(output, file, forms)
+        with output_to(file, _was_read):
+            yield {"form": form}
+
+    return lambda function: _add_options(function, printing, {"form"}, **options)
 
 
 def _was_read(path: Path) -> bool:
@@ -162,22 +179,32 @@ def _was_read(path: Path) -> bool:
     return was_read(path)
 
 
-def _add_option(
-    function: Command, name: str, annotation: Any, default: Any, around: Callable[[Any], AbstractContextManager[None]]
+def _add_options(
+    function: Command,
+    around: Callable[..., AbstractContextManager[Any]],
+    computed: Collection[str] = (),
+    /,
+    **options: tuple[Any, Any],
 ) -> Command:
-    """Return the function with one more option. `around`: returns, for the option's value, the context manager in which
-    the function is called."""
+    """Return the function with more options: name -> type and default.
+
+    around: returns, for the values of the options, the context manager in which the function is called. computed:
+    parameters of the function that it yields."""
 
     @functools.wraps(function)
     def called(**given: Any) -> Any:
-        with around(given.pop(name)):
+        with around(*(given.pop(name) for name in options)) as more:
             try:
-                return function(**given)
+                return function(**given, **({} if more is None else more))
             except typer.Exit as exit_:  # the result is printed already, and an exception would discard it
                 ended = exit_
         raise ended
 
     signature = inspect.signature(function, eval_str=True)
-    option = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-    vars(called)["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), option])
+    kept = [parameter for parameter in signature.parameters.values() if parameter.name not in computed]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+        for name, (annotation, default) in options.items()
+    ]
+    vars(called)["__signature__"] = signature.replace(parameters=[*kept, *added])
     return called

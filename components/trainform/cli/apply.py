@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainform.cli.forms import Form, FormOption, show
+from trainform.cli.app import prints
+from trainform.cli.arguments import argument
+from trainform.cli.forms import REPORT, Form, show
 from trainform.console.lines import flush_or_discard, note
-from trainform.project import project_root, require_project
+from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.console.sections import Item
@@ -25,13 +27,12 @@ OUTCOMES = {
 }
 
 
-FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A file that `trainform review STACK --save FILE` has written.")
-]
+FileArgument = Annotated[str, argument("FILE", "A file that `trainform review STACK --save FILE` has written.")]
 CheckOption = Annotated[bool, typer.Option("--check", help="Only report what has changed since; apply nothing.")]
 
 
-def command(file: FileArgument, check: CheckOption = False, form: FormOption = Form.TERMINAL) -> None:
+@prints(*REPORT)
+def command(file: FileArgument, check: CheckOption = False, *, form: Form) -> None:
     """Apply a saved review, if nothing has changed since.
 
     It compares the state, the config, the versions and the cluster with those of the review, previews again, and
@@ -44,8 +45,7 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
     from trainform.stacks.saved.file import read_saved
     from trainform.stacks.saved.pulumi_up import run_up
 
-    root = project_root()
-    require_project(root)
+    root = require_project()
     saved = read_saved(file)
     require_stack(saved.review.stack, root, f"{file}: review.stack")
     moved, unread = _changes(saved, file, root)
@@ -57,7 +57,7 @@ def command(file: FileArgument, check: CheckOption = False, form: FormOption = F
         return
     note(f"trainform: nothing has changed; running `pulumi up -s {saved.review.stack}`", err=True)
     flush_or_discard()
-    code = run_up(saved.review.stack, root, prints_data=form is not Form.TERMINAL)
+    code = run_up(saved.review.stack, root, prints_data=form is not Form.TEXT)
     _show(verdict.model_copy(update={"result": "failed" if code else "applied"}), form)
     if code:
         raise typer.Exit(FAILED)

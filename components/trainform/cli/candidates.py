@@ -28,6 +28,7 @@ experiments = _completion(lambda: known_names(EXPERIMENTS))
 environments = _completion(lambda: known_names(ENVIRONMENTS))
 stacks = _completion(known_stacks)
 releases = _completion(known_releases)
+jobs = _completion(lambda: [*known_stacks(), *known_names(EXPERIMENTS)])
 comparable = _completion(lambda: [*known_stacks(), *known_names(EXPERIMENTS), *known_releases()])
 
 

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from trainform.cli.results import Result, Results, reads_experiments
 from trainform.console.lines import echo, echo_json, note
+from trainform.console.sections import counted
 from trainform.errors import InputError, in_order
 
 
@@ -18,7 +19,7 @@ def command(results: Results, as_json: bool) -> None:
 
     All problems of all files are printed at once: the path, the value, the reason, and the fix. Notes report what is
     allowed but may surprise. Without an experiment, each environment is checked with the objects of its own stack. A
-    stack (-s) must also follow a release where its environment has promotion gates.
+    stack must also follow a release where its environment has promotion gates.
 
     Exit code: 0, or 2 if there is a problem.
     """
@@ -50,13 +51,9 @@ def _summary(result: Result, several: bool) -> str:
     plan = result.checked.or_raise().plan
     pods, accelerators = plan.totals.pods, sum(plan.totals.accelerators.values())
     name = f"{result.name} in {result.checked.environment}" if several else result.name
-    amounts = f"{_counted(pods, 'pod')}, {_counted(accelerators, 'accelerator')}"
+    amounts = f"{counted(pods, 'pod')}, {counted(accelerators, 'accelerator')}"
     tried = f"; tried, in no file: {', '.join(result.tried)}" if result.tried else ""
     return f"{name}: ok, {amounts}, revision {plan.revision}{tried}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _notes(result: Result) -> tuple[str, ...]:

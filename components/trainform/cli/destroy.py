@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
-
 from trainform import defaults
-from trainform.cli import candidates
+from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument
+from trainform.cli.jobs import stack_of
 from trainform.console.escaping import wrapped
 from trainform.console.lines import flush_or_discard, note, terminal_width
 from trainform.errors import CommandLineError, InputError, Problem, list_names
-from trainform.project import project_root, require_project
+from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.cluster.api import ClusterApi
@@ -40,16 +39,12 @@ class Bound(NamedTuple):
     """The fix if the cluster no longer exists."""
 
 
-StackArgument = Annotated[
-    str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
-]
-OptionsArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="OPTION", help="Options of `pulumi destroy`, after `--`: -- --yes", show_default=False),
-]
+OptionsArgument = Annotated[list[str] | None, argument("OPTION", "Options of `pulumi destroy`, after `--`: -- --yes")]
 
 
-def command(stack: StackArgument, options: OptionsArgument = None) -> None:
+def command(
+    word: StackJobArgument, options: OptionsArgument = None, environment: StackEnvironmentOption = None
+) -> None:
     """Delete the resources of a stack.
 
     `pulumi destroy` alone deletes on the cluster of the kubeconfig, whichever that is. This command first compares that
@@ -59,13 +54,11 @@ def command(stack: StackArgument, options: OptionsArgument = None) -> None:
     delete them.
     """
     from trainform.deployed.engine import exported, pulumi
-    from trainform.spec.stack import STACK_ARGUMENT, require_stack
 
     given = [] if options is None else options
     _refuse_elsewhere(given)
-    root = project_root()
-    require_project(root)
-    require_stack(stack, root, STACK_ARGUMENT)
+    root = require_project()
+    stack = stack_of(word, environment, root)
     program = pulumi()
     state = exported(stack, root)
     _compare(stack, state, root)
@@ -111,14 +104,14 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
 
 def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
     """Return the problem with a namespace in a state that an earlier version of trainform wrote."""
-    from trainform.spec.stack import STACK_ARGUMENT
+    from trainform.spec.stack import STACK
 
     reason = (
         f"`pulumi destroy` would delete the namespace {namespace.name} with everything in it, jobs and kept claims "
         "of other stacks too: the state is from an earlier trainform, which did not keep namespaces"
     )
     fix = f"run `pulumi up -s {stack}` first, which writes into the state that the namespace is kept"
-    return Problem(STACK_ARGUMENT, stack, reason, fix)
+    return Problem(STACK, stack, reason, fix)
 
 
 def _show_what_stays(exported: Mapping[str, Any]) -> None:
@@ -157,7 +150,7 @@ def _other_stacks(stack: str, api: ClusterApi, jobs: Sequence[StateJob], root: P
     the same objects."""
     from trainform.deployed.records import deployed
     from trainform.plan.record import unmark
-    from trainform.spec.stack import STACK_ARGUMENT, project_name
+    from trainform.spec.stack import STACK, project_name
 
     own = f"{project_name(root)}/{stack.rpartition('/')[2]}"
     for job in jobs:
@@ -172,7 +165,7 @@ def _other_stacks(stack: str, api: ClusterApi, jobs: Sequence[StateJob], root: P
                 f"`pulumi stack rm --force {stack}` forgets them; if that stack is this one under an earlier "
                 f"name, or is gone without a destroy: {unmark(job.experiment, job.namespace)}"
             )
-            yield Problem(STACK_ARGUMENT, stack, reason, fix)
+            yield Problem(STACK, stack, reason, fix)
 
 
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:

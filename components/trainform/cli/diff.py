@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +9,12 @@ import typer
 from msgspec import structs
 
 from trainform.cli import candidates
-from trainform.cli.app import prints_data
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE, environment_option
-from trainform.cli.forms import Form, FormOption, show
+from trainform.cli.app import prints
+from trainform.cli.arguments import argument, environment_option
+from trainform.cli.forms import REPORT, Form, show
+from trainform.cli.jobs import is_explicit, is_stack, stack_of
 from trainform.errors import CommandLineError
-from trainform.project import known_stacks, project_root, require_project
+from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.deployed.stacks import ProjectStack
@@ -25,30 +25,24 @@ DIFFERENT = 3
 
 
 KINDS = "A stack (what is deployed), a release (its name), or an experiment (its name, or the path of its file)."
-FirstArgument = Annotated[str, typer.Argument(metavar="A", help=KINDS, autocompletion=candidates.comparable)]
+FirstArgument = Annotated[str, argument("A", KINDS, candidates.comparable)]
 SecondArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="B",
-        help="The same. Default for a stack: its files.",
-        show_default=False,
-        autocompletion=candidates.comparable,
-    ),
+    str | None, argument("B", "The same. Default: the files of the stack, or of the job A.", candidates.comparable)
 ]
 EnvironmentOption = Annotated[
-    str | None,
-    environment_option("Environment of files and releases. Default: that of the other stack, or none."),
+    str | None, environment_option("Environment of files and releases. Default: that of the other stack, or none.")
 ]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if the experiments differ.")]
 
 
-@prints_data
+@prints(*REPORT)
 def command(
     first: FirstArgument,
     second: SecondArgument = None,
     environment: EnvironmentOption = None,
-    form: FormOption = Form.TERMINAL,
     fail: FailOption = False,
+    *,
+    form: Form,
 ) -> None:
     """Compare two experiments field by field: deployed, released or in files.
 
@@ -61,8 +55,7 @@ def command(
     from trainform.stacks.comparison.compare import compare
     from trainform.stacks.comparison.text import as_data, sections
 
-    root = project_root()
-    require_project(root)
+    root = require_project()
     found = compare(*_versions(first, second, environment, root))
     show(form, sections(found), as_data(found))
     if fail and not found.same:
@@ -73,21 +66,20 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     """Return both versions. Files and releases are read in the named environment, or in that of the stack."""
     from trainform.deployed.stacks import followed, load_project_stack
     from trainform.job.check_files import check_environment
-    from trainform.spec.stack import STACK_ARGUMENT
+    from trainform.spec.release import NAME
     from trainform.stacks.comparison.compare import version_in_file
 
+    if second is None and NAME.fullmatch(first) is None:  # a stack, also as EXPERIMENT -e ENV
+        first, environment = stack_of(first, environment, root), None
     words = [first] if second is None else [first, second]
-    known = known_stacks(root)
-    stacks = {
-        word: load_project_stack(word, root, STACK_ARGUMENT) for word in words if word.rpartition("/")[2] in known
-    }
+    stacks = {word: load_project_stack(word, root) for word in words if is_stack(word, root)}
     if second is None and not stacks:
-        raise CommandLineError("Missing argument 'B'", f"{first} is not a stack: name what it is compared with")
-    from_shell = environment == os.environ.get(ENVIRONMENT_VARIABLE)  # the variable is for commands without a stack
-    if len(stacks) == len(words) and not from_shell:
+        raise CommandLineError("Missing argument 'B'", f"{first} is a release: name what it is compared with")
+    explicit = is_explicit(environment)
+    if len(stacks) == len(words) and explicit:
         raise CommandLineError("-e is for files and releases, and only stacks are named", "leave it out")
     name = ""
-    if stacks and from_shell:
+    if stacks and not explicit:
         name = next(iter(stacks.values())).environment.name
     elif environment is not None:
         name = check_environment(environment, root).or_raise().name

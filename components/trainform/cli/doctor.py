@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from trainform.cli.app import prints_data
-from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input
+from trainform.cli.app import prints
+from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, option
+from trainform.cli.forms import DATA, Form
+from trainform.cli.jobs import from_input
 
 FIX = "  fix: "
 STYLES = {"not checked": "dim", "note": "yellow", "missing": "red"}
@@ -24,12 +26,11 @@ EnvironmentOption = Annotated[
 ]
 ForOption = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "VERBS",
+        "Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, demo, "
+        "test (`make test`), environment (its own stack) and so on; several with commas.",
         "--for",
-        metavar="VERBS",
-        help="Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, "
-        "demo, test (`make test`), environment (its own stack) and so on; several with commas.",
-        show_default=False,
     ),
 ]
 TimeoutOption = Annotated[
@@ -44,12 +45,13 @@ TimeoutOption = Annotated[
 ]
 
 
-@prints_data
+@prints(*DATA)
 def command(
     environment: EnvironmentOption = None,
     verbs: ForOption = None,
     timeout: TimeoutOption = 3.5,
-    as_json: JsonOption = False,
+    *,
+    form: Form,
 ) -> None:
     """Check this machine and the cluster, and show how to install what is missing.
 
@@ -80,7 +82,7 @@ def command(
     }
     verdicts = {verb: _verdict(verb, made) for verb in VERBS}
     ready = all(verdicts[verb]["ready"] for verb in chosen)
-    if as_json:
+    if form is Form.JSON:
         echo_json({"ready": ready, "asked": chosen, "checks": made, "verbs": verdicts})
     else:
         _print(made, verdicts, {name: finding.brief for name, finding in findings.items()})

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainform.cli import candidates
-from trainform.cli.app import prints_data
-from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
-from trainform.cli.forms import Form, FormOption, show_data, show_text
+from trainform.cli.app import prints
+from trainform.cli.arguments import JobsEnvironmentOption, StackJobArguments
+from trainform.cli.forms import REPORT, Form, show_data, show_text
 from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
 from trainform.errors import each_result
 
@@ -19,27 +18,18 @@ if TYPE_CHECKING:
 FAILED, DRIFT = 1, 3
 
 
-StackArguments = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="STACK",
-        help="Stacks of the project. Default: the only one.",
-        show_default=False,
-        autocompletion=candidates.stacks,
-    ),
-]
 AllOption = Annotated[bool, typer.Option("--all", help="All stacks of the environment (-e).")]
-EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} For --all.")]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if there is drift.")]
 
 
-@prints_data
+@prints(*REPORT)
 def command(
-    stacks: StackArguments = None,
+    stacks: StackJobArguments = None,
     every: AllOption = False,
-    environment: EnvironmentOption = None,
-    form: FormOption = Form.TERMINAL,
+    environment: JobsEnvironmentOption = None,
     fail: FailOption = False,
+    *,
+    form: Form,
 ) -> None:
     """List changes made outside Pulumi since the last `pulumi up`.
 
@@ -51,7 +41,7 @@ def command(
     """
     named = [] if stacks is None else stacks
     refuse_wrong_words(named, environment, [], None, every=every)
-    found, root = stacks_of(named, environment if every else None)
+    found, root = stacks_of(named, environment, every=every)
     from trainform.deployed.stacks import load_project_stack
     from trainform.stacks.drift.report import find_drift
     from trainform.stacks.drift.text import documents

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from trainform.console.lines import discard_output, echo, echo_json
@@ -11,9 +12,10 @@ INTERRUPTED = 130  # as shells report SIGINT
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """True if `--json` is among the options, even if other options are wrong."""
+    """True if `--output json` is among the options, even if other options are wrong."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    return "--json" in arguments[:end]
+    words = [part for word in arguments[:end] for part in word.split("=", 1)]
+    return ("--output", "json") in itertools.pairwise(words)
 
 
 def show(error: TrainformError, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""Printing of reports: sections for people, and data for programs.
+"""The forms of output: sections for people, and data for programs.
 
 Values from a cluster, a file or Pulumi's backend may hold a secret: everything is masked before it is printed.
 """
@@ -8,29 +8,46 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from trainform.console.lines import echo, echo_json, terminal_width
+from trainform.console.output import OPTION
 from trainform.console.secrets import masked
+from trainform.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from trainform.console.sections import Section
 
 
 class Form(StrEnum):
-    """The forms of a report."""
+    """The forms of output. Each command has some of them."""
 
-    TERMINAL = "terminal"
+    TEXT = "text"
     JSON = "json"
     MARKDOWN = "markdown"
+    HTML = "html"
+    COMMENT = "comment"
 
 
+DATA = (Form.TEXT, Form.JSON)
+REPORT = (Form.TEXT, Form.JSON, Form.MARKDOWN)
+SUFFIXES = {".txt": Form.TEXT, ".json": Form.JSON, ".md": Form.MARKDOWN, ".html": Form.HTML}
 REFRESH = "pulumi refresh --yes --clear-pending-creates"
 
 
-FormOption = Annotated[Form, typer.Option("--format", metavar="terminal|json|markdown", help="Form of the report.")]
+def form_of(output: str | None, file: str | None, forms: Sequence[Form]) -> Form:
+    """Return the form that `--output` names, else that of the file's suffix. Raises `InputError` for a suffix of a form
+    that the command does not have."""
+    if file in tuple(Form):  # kubectl's spelling
+        fix = f"write `--output {file}` for the form, or `-o ./{file}` for a file of this name"
+        raise InputError([Problem(OPTION, file, "is the name of a form, not of a file", fix)])
+    form = SUFFIXES.get(Path(file or "").suffix, Form.TEXT) if output is None else Form(output)
+    if form not in forms:
+        suffixes = ", ".join(suffix for suffix, other in SUFFIXES.items() if other in forms)
+        reason = f"the suffix is that of {form}, which this command does not have"
+        raise InputError([Problem(OPTION, file, reason, f"use {suffixes}, or choose the form with --output")])
+    return form
 
 
 def show(form: Form, sections: Sequence[Section], data: Mapping[str, Any]) -> None:

@@ -16,9 +16,11 @@ COLUMNS = ("stack", "environment", "follows", "state", "deployed")
 
 
 class History(Struct, frozen=True):
-    """The history of one experiment, or of all (None). not_read: what could not be read, and why."""
+    """The history of one experiment or all (None), in one stack or all (None). not_read: what could not be read, and
+    why."""
 
     experiment: str | None
+    stack: str | None
     releases: Mapping[str, Release]
     stacks: Sequence[StackNow]
     events: Sequence[Event]
@@ -33,7 +35,7 @@ def sections(history: History, most: int) -> list[Section]:
     count = f"{counted(len(history.stacks), 'stack')}, {counted(len(history.releases), 'release')}."
     table = Table((COLUMNS, *map(_row, history.stacks)))
     return bounded([
-        Section(f"History of {history.experiment or 'all experiments'}", (Item(count),)),
+        Section(f"History of {history.stack or history.experiment or 'all experiments'}", (Item(count),)),
         Section("Stacks", (table,) if history.stacks else ()),
         Section("Events, the newest first", (*map(_event, shown), *older)),
         Section("Not read", tuple(Item(f"{reason}.") for reason in history.not_read)),

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from trainform.cli.arguments import JsonOption
+from trainform.cli.app import prints
 from trainform.cli.created_files import show_created_files
+from trainform.cli.forms import DATA, Form
 from trainform.errors import InputError, Problem
 from trainform.local.scaffold.project import (
     ENVIRONMENT,
@@ -56,11 +57,13 @@ REVIEW = (f"trainform review {STACK}",)
 REMOVE = (f"pulumi destroy -s {STACK} --yes && pulumi destroy -s {ENVIRONMENT} --yes && trainform sandbox down",)
 
 
+@prints(*DATA)
 def command(
     name: Annotated[
         str | None, typer.Option(help="Name of the Pulumi project. Default: the folder's name.", show_default=False)
     ] = None,
-    as_json: JsonOption = False,
+    *,
+    form: Form,
 ) -> None:
     """Create a project in an empty folder.
 
@@ -84,7 +87,7 @@ def command(
         "remove it again (the namespace stays until `trainform sandbox down --purge`):": REMOVE,
     }
     remarks = [line.format(trainform=trainform) for line in NO_INDEX_REMARKS] if is_unpublished(origin) else []
-    show_created_files(written, following, as_json, remarks)
+    show_created_files(written, following, form is Form.JSON, remarks)
 
 
 def _python(folder: Path) -> tuple[str | None, tuple[str, ...]]:

@@ -46,7 +46,12 @@ GROUPS = {
     },
 }
 VERBS = {verb: text for verbs in GROUPS.values() for verb, text in verbs.items()}
-STACK_OPTIONS = ("-s", "--stack")
+# options of Pulumi and other tools -> what to type here
+OTHER_OPTIONS = {
+    **dict.fromkeys(("-s", "--stack"), ("JOB", "name the stack without an option: `{command} STACK`")),
+    "--json": ("output", "write `--output json`"),
+    "--format": ("output", "write `--output FORM`"),
+}
 COMPLETING = "_TRAINFORM_COMPLETE"  # set by the scripts that `completion` prints
 UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer exports only its subclass
 
@@ -128,9 +133,10 @@ def _show_usage(error: Any, as_json: bool) -> int:
     near = _near_options(error)
     command = "trainform" if error.ctx is None else error.ctx.command_path
     fix = f"`{command} --help` shows its arguments"
-    takes_stacks = error.ctx is not None and any(parameter.name == "stacks" for parameter in error.ctx.command.params)
-    if getattr(error, "option_name", "") in STACK_OPTIONS and takes_stacks:
-        return show(CommandLineError(error.message, f"name the stack without an option: `{command} STACK`"), as_json)
+    parameters = [] if error.ctx is None else error.ctx.command.params
+    needed, other = OTHER_OPTIONS.get(getattr(error, "option_name", ""), ("none", ""))
+    if any(needed in (each.name, each.metavar) for each in parameters):
+        return show(CommandLineError(error.message, other.format(command=command)), as_json)
     if near:
         return show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
     message = " ".join(error.format_message().split())  # choices stand on lines of their own

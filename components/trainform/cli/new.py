@@ -10,11 +10,14 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
-from trainform.cli.arguments import EnvironmentOption, JsonOption, option
+from trainform.cli.app import prints
+from trainform.cli.arguments import ENVIRONMENT_VARIABLE, StackEnvironmentOption, argument, option
 from trainform.cli.created_files import show_created_files
-from trainform.cli.new_stack import add_stack, engine_commands, name_in_stack
+from trainform.cli.forms import DATA, Form
+from trainform.cli.jobs import MISSING_ENVIRONMENT, only_environment
+from trainform.cli.new_stack import EXISTS_FIX, add_stack, copy_experiment, engine_commands, name_in_stack
 from trainform.console.lines import note
-from trainform.errors import InputError, Problem
+from trainform.errors import CommandLineError, InputError, Problem
 from trainform.job.check_files import check_environment
 from trainform.job.render import render_job
 from trainform.local.scaffold.new_environment import environment_text, skeleton
@@ -27,11 +30,8 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse, project_root
 from trainform.spec.names import LABEL, MEANING, SERVICE_LABEL, is_label, matches
 from trainform.spec.read import parse_mapping
+from trainform.spec.trial import read_assignments
 
-EXISTS_FIX = (
-    "choose another name, or edit that file; to run the same experiment in this environment too: trainform new "
-    "{name} -e {environment}"
-)
 ENVIRONMENT_EXISTS_FIX = (
     "choose another name, or edit that file; for a new experiment there: trainform new EXPERIMENT -e {name}"
 )
@@ -39,11 +39,10 @@ CHECKED_IMAGE = f"checked@sha256:{'0' * 64}"  # for the check, which refuses the
 
 NameArgument = Annotated[
     str | None,
-    typer.Argument(
-        metavar="EXPERIMENT",
-        help="Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written.",
-        show_default=False,
-        autocompletion=candidates.experiments,
+    argument(
+        "EXPERIMENT",
+        "Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written.",
+        candidates.experiments,
     ),
 ]
 ImageOption = Annotated[
@@ -74,36 +73,65 @@ ContextOption = Annotated[
         "--from-context",
     ),
 ]
+FromOption = Annotated[
+    str | None,
+    option(
+        "EXPERIMENT",
+        "Copy this experiment with its comments: its name, or the path of its file. -e is optional if only one "
+        "environment has it.",
+        "--from",
+        autocompletion=candidates.experiments,
+    ),
+]
+SetOption = Annotated[
+    list[str] | None,
+    option(
+        "PATH=VALUE",
+        "With --from: set a field of the copy, as with `check --set`: roles.worker.replicas=2. May be repeated.",
+        "--set",
+    ),
+]
 
 
+@prints(*DATA)
 def command(
-    environment: EnvironmentOption,
     name: NameArgument = None,
+    environment: StackEnvironmentOption = None,
     image: ImageOption = None,
     launcher: LauncherOption = None,
     nodes: NodesOption = None,
     accelerators: AcceleratorsOption = None,
     queue: QueueOption = None,
     context: ContextOption = None,
-    as_json: JsonOption = False,
+    source: FromOption = None,
+    fields: SetOption = None,
+    *,
+    form: Form,
 ) -> None:
     """Write the files of a new experiment or environment.
 
     The files of an experiment are stacks/experiments/EXPERIMENT.yaml and stacks/Pulumi.EXPERIMENT.ENV.yaml. Nothing is
-    overwritten. An existing experiment gets a stack for ENV.
+    overwritten. An existing experiment gets a stack for ENV. A copy (--from) is checked before it is written.
 
     Without EXPERIMENT, the files of a new environment are written: stacks/environments/ENV.yaml and
     stacks/Pulumi.ENV.yaml, with examples in comments; with --from-context, they have the nodes, queues and storage
     classes of a live cluster.
     """
+    as_json = form is Form.JSON
     options = {
         "--image": image,
         "--launcher": launcher,
         "--nodes": nodes,
         "--accelerators": accelerators,
         "--queue": queue,
+        "--from": source,
+        "--set": " ".join(fields) if fields else None,
     }
     options = {option: value for option, value in options.items() if value is not None}
+    if environment is None:
+        if source is None:
+            raise CommandLineError(MISSING_ENVIRONMENT, f"name one with -e or in {ENVIRONMENT_VARIABLE}")
+        environment = only_environment(source, project_root())
     texts = {**options, "--environment": environment, "--from-context": context}
     undecoded = {option: text for option, text in texts.items() if isinstance(text, str) and not _is_utf8(text)}
     _refuse_options(undecoded, "is not valid UTF-8", "write it in UTF-8")
@@ -118,6 +146,13 @@ def command(
         reason, fix = MEANING[SERVICE_LABEL]
         raise InputError([Problem("EXPERIMENT", name, f"the name {reason}", fix)])
     root = project_root()
+    if source is not None:
+        others = {option: value for option, value in options.items() if option not in ("--from", "--set")}
+        _refuse_options(others, "is not an option of a copy", "set the field with --set, such as --set image=IMAGE")
+        copy_experiment(name, source, read_assignments(fields or ()), environment, root, as_json)
+        return
+    if fields:
+        raise CommandLineError("--set sets a field of a copy", "add --from EXPERIMENT")
     if not options and (root / "stacks" / EXPERIMENTS / f"{name}.yaml").is_file():
         add_stack(name, environment, root, as_json)
         return
@@ -167,8 +202,7 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
     if not is_label(name):
         reason, fix = MEANING[LABEL]
         raise InputError([Problem("--environment", name, f"the name {reason}", fix)])
-    root = project_root()
-    require_project(root)
+    root = require_project()
     text = skeleton(name) if context is None else _from_context(name, context)
     content = parse_mapping(text, "")
     parsed = parse(Environment, content.data)

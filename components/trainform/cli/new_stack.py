@@ -1,24 +1,59 @@
-"""`trainform new` for an existing experiment: one more stack."""
+"""`trainform new` for an existing experiment: one more stack, or a copy."""
 
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainform.cli.created_files import show_created_files
 from trainform.console.lines import note
+from trainform.console.sections import counted
 from trainform.deployed.releases.gates import needs_release, promote_command
 from trainform.errors import InputError, Problem
 from trainform.job.check import CheckedJob, check_experiment
 from trainform.job.check_files import check_environment
+from trainform.local.scaffold.copying import copied_text
 from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import known_stacks, stack_path
 from trainform.spec.environment import Environment
-from trainform.spec.load import find_file
+from trainform.spec.experiment import Experiment
+from trainform.spec.files import read_text
+from trainform.spec.load import Text, find_file
 from trainform.spec.stack import OwnStackError, load_stack
+from trainform.spec.trial import OPTION, Assignment
 
 SSH_SECRET = "head -c 32 /dev/urandom | base64 | pulumi config set --secret trainform:sshSecret -s {stack}"  # noqa: S105 - the command
+
+EXISTS_FIX = (
+    "choose another name, or edit that file; to run the same experiment in this environment too: trainform new "
+    "{name} -e {environment}"
+)
+
+
+def copy_experiment(
+    name: str, source: str, fields: Sequence[Assignment], environment: str, root: Path, as_json: bool
+) -> None:
+    """Write a copy of an experiment with other fields, and its stack. Raises `InputError` if the copy has a problem."""
+    target = check_environment(environment).or_raise()
+    named = name_in_stack(environment, root)
+    found, shown = find_file(Experiment, source)
+    path, text = f"stacks/experiments/{name}.yaml", copied_text(read_text(found, shown), shown, name, fields)
+    checked = check_experiment(Text(path, text), named, root=root)
+    problems = [*checked.problems]
+    for field in fields:
+        place, _ = checked.sources[0].origin(field.path)
+        if place != field.path:
+            fix = f"the copy gets both: leave it out, and write {place} into the copy"
+            problems.append(Problem(f"{OPTION}{field.path}", None, f"{place} of {shown} replaces the value", fix))
+    if problems:
+        raise InputError(problems)
+    stack = f"{name}.{target.name}"
+    fix = EXISTS_FIX.format(name=name, environment=shlex.quote(environment))
+    written = write_files(root, {path: text, stack_path(stack): stack_text(named, name)}, fix)
+    show_created_files(written, _following(stack, target, checked), as_json)
 
 
 def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
@@ -63,9 +98,8 @@ def _following(stack: str, target: Environment, checked: CheckedJob) -> dict[str
     over_ssh = checked.job is not None and checked.job.experiment.launcher.over_ssh is not None
     engine = engine_commands(stack, over_ssh, target)
     if not checked.problems:
-        return {"next:": [f"trainform plan -s {stack}", *engine]}
-    count = len(checked.problems)
-    problems = f"{count} problem{'' if count == 1 else 's'} in {target.name}"
+        return {"next:": [f"trainform plan {stack}", *engine]}
+    problems = f"{counted(len(checked.problems), 'problem')} in {target.name}"
     where = (
         f"write what differs there under `environments: {{{target.name}: …}}` in stacks/experiments/{checked.name}.yaml"
     )

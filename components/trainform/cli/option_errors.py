@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any
 
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 
 from trainform.errors import Problem
 from trainform.spec.explain import REASONS
+from trainform.spec.names import did_you_mean
 
 WHOLE = ("must be a whole number", "write it in digits, without a fraction: 2")
 # pydantic's type of error -> reason and fix; other types are explained as for values in files
@@ -31,8 +31,7 @@ def value_problem(error: Any) -> Problem | None:
     _, is_choice, listed = detail["msg"].rpartition(" is not one of ")
     if is_choice:
         choices = _CHOICES.findall(listed)
-        near = difflib.get_close_matches(str(given), choices, 1)
-        fix = f"did you mean {near[0]}?" if near else "write one of them"
+        fix = did_you_mean(str(given), choices) or "write one of them"
         return Problem(option, given, f"is not one of {', '.join(choices)}", fix)
     known = REASONS | OF_OPTIONS
     if kind not in known:

@@ -16,7 +16,7 @@ def command(results: Results, as_json: bool) -> None:
     """Show what will run: roles, pods, ranks, ports, variables, objects.
 
     The plan is computed from the files alone; `pulumi preview -s STACK` compares with the cluster. Without an
-    experiment, it shows the objects of each environment's own stack. With --json, several plans are one list.
+    experiment, it shows the objects of each environment's own stack. With --output json, several plans are one list.
     """
     if as_json:
         show_json(results, _as_data)

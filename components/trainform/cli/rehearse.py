@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trainform.cli.app import prints
 from trainform.cli.arguments import (
     ChosenEnvironmentOption,
-    ExperimentArgument,
-    JsonOption,
+    JobArgument,
     RunOption,
-    StackOption,
-    choose,
     option,
+    seconds_of,
 )
+from trainform.cli.forms import DATA, Form
+from trainform.cli.jobs import jobs
 
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
@@ -58,10 +59,10 @@ ClaimOption = Annotated[
 TimeoutOption = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Time limit for the pods: 90s, 10m, 1h.")]
 
 
+@prints(*DATA)
 def command(
-    experiment: ExperimentArgument = None,
+    word: JobArgument,
     environment: ChosenEnvironmentOption = None,
-    stack: StackOption = None,
     processes: ProcessesOption = None,
     probe: ProbeOption = False,
     from_cluster: ClusterOption = False,
@@ -69,7 +70,8 @@ def command(
     claim: ClaimOption = None,
     timeout: TimeoutOption = "10m",
     run: RunOption = None,
-    as_json: JsonOption = False,
+    *,
+    form: Form,
 ) -> None:
     """Run the job's pods as containers on this machine.
 
@@ -78,20 +80,25 @@ def command(
     """
     from trainform.cli.progress import display
     from trainform.console.lines import echo, echo_json
+    from trainform.job.check import check_experiment
     from trainform.local.rehearsal.probe import probed
     from trainform.local.rehearsal.run.display import console_display
     from trainform.local.rehearsal.run.rehearse import Options, rehearse
 
     options = Options(
-        image=image, timeout=_seconds(timeout), claims=dict(map(_folder, claim if claim is not None else ()))
+        image=image,
+        timeout=float(seconds_of("--timeout", timeout)),
+        claims=dict(map(_folder, claim if claim is not None else ())),
     )
-    job = choose(experiment, environment, stack, run).check().or_raise()
+    (chosen,) = jobs([word], [] if environment is None else [environment], run)
+    chosen = chosen.loaded()
+    job = check_experiment(chosen.experiment, chosen.environment, chosen.run, chosen.root).or_raise()
     plan, rehearsed = _workload(job, processes, from_cluster)
     if probe:
         rehearsed = probed(rehearsed, plan, job.experiment.launcher)
-    outcome = rehearse(rehearsed, options, console_display(err=as_json), display())
+    outcome = rehearse(rehearsed, options, console_display(err=form is Form.JSON), display())
     error = _error(rehearsed, outcome)
-    if as_json:
+    if form is Form.JSON:
         echo_json(_as_dict(rehearsed, outcome, error))
         raise typer.Exit(0 if error is None else error.exit_code)
     if error is not None:
@@ -146,16 +153,6 @@ def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tu
         refuse_another(cluster.api, job.environment)
         workload = reduce_processes(workload_of_cluster(cluster, plan), workload_of_plan(plan), workload)
     return smaller, dataclasses.replace(workload, notes=(*differences(plan, smaller), *workload.notes))
-
-
-def _seconds(timeout: str) -> float:
-    from trainform.errors import InputError, Problem
-    from trainform.spec.quantities import DURATION_HINT, seconds
-
-    try:
-        return float(seconds(timeout))
-    except ValueError:
-        raise InputError([Problem("--timeout", timeout, "is not a duration", DURATION_HINT)]) from None
 
 
 def _folder(claim: str) -> tuple[str, Path]:

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import Struct
 
-from trainform.cli.app import prints_data
+from trainform.cli import candidates
+from trainform.cli.app import prints
 from trainform.cli.arguments import (
+    JOB,
+    SUFFIX,
+    WHICH_JOB,
     AllOption,
-    Chosen,
     EnvironmentsOption,
-    ExperimentArguments,
-    JsonOption,
     RunOption,
     SetOption,
-    StacksOption,
-    choose,
+    argument,
 )
+from trainform.cli.forms import DATA, Form
+from trainform.cli.jobs import Job, jobs, named_environments
 from trainform.console.lines import echo_json
 from trainform.console.secrets import masked
 from trainform.errors import CommandLineError, InputError, Problem, in_order
 
 if TYPE_CHECKING:
     from trainform.job.check import CheckedJob, CheckedPlatform
-    from trainform.spec.load import Given
     from trainform.spec.trial import Assignment
 
-    _Checked = tuple[str, CheckedJob | CheckedPlatform]
+
+JobsArgument = Annotated[
+    list[str] | None, argument(JOB, f"{WHICH_JOB} Experiments: names, or paths of files. {SUFFIX}", candidates.jobs)
+]
 
 
 class Result(Struct, frozen=True):
@@ -69,7 +73,7 @@ class Results(Struct, frozen=True):
 
     each: tuple[Result, ...]
     several: bool
-    """True if the request could match several, so that `--json` prints a list."""
+    """True if the request could match several, so that JSON is a list."""
 
     def problems(self) -> list[Problem]:
         """Return all problems. One that an experiment has in only some of its environments names the environment."""
@@ -98,48 +102,34 @@ def reads_experiments(show: Callable[[Results, bool], None]) -> Callable[..., No
     """Return a command that reads the experiments, stacks or environments of its arguments, and calls `show`."""
 
     def command(
-        experiments: ExperimentArguments = None,
+        words: JobsArgument = None,
         environments: EnvironmentsOption = None,
-        stacks: StacksOption = None,
         every: AllOption = False,
         run: RunOption = None,
         tried: SetOption = None,
-        as_json: JsonOption = False,
+        *,
+        form: Form,
     ) -> None:
-        show(_results(experiments, environments, stacks, run, every, () if tried is None else tried), as_json)
+        show(_results(words or [], environments or [], run, every, tried or []), form is Form.JSON)
 
     command.__doc__ = show.__doc__
-    return prints_data(command)
+    return prints(*DATA)(command)
 
 
-def _results(
-    experiments: list[str] | None,
-    environments: list[str] | None,
-    stacks: list[str] | None,
-    run: int | None,
-    every: bool,
-    tried: Sequence[str],
-) -> Results:
+def _results(words: list[str], environments: list[str], run: int | None, every: bool, tried: Sequence[str]) -> Results:
     """Return the results. A name without a file, or an invalid stack, is a result with a problem."""
     from trainform.spec.trial import read_assignments
 
     assignments = read_assignments(tried)
     if every:
-        others = {"EXPERIMENT": experiments, "-s": stacks, "--run": run}
-        stacks, environments = _all_stacks([name for name, value in others.items() if value], environments), None
-    if assignments and not (experiments or stacks):
+        words, environments = _all_stacks(words, named_environments(environments) or [None], run), []
+    if assignments and (every or not words):
         raise CommandLineError("--set changes an experiment, and none is named", "name an experiment, or remove --set")
     shown = tuple(assignment.shown for assignment in assignments)
-    found: list[Result] = []
-    for stack in stacks if stacks else [None]:
-        try:
-            checked = _check(choose(experiments, environments, stack, run, alone=True), assignments)
-        except InputError as error:
-            if stack is None:
-                raise
-            checked = [_invalid(stack, error)]
-        found += [Result(argument if stack is None else stack, each, stack, shown) for argument, each in checked]
-    return Results(tuple(found), every or len(found) > 1)
+    found = tuple(
+        Result(job.word, _check(job, assignments), job.stack, shown) for job in jobs(words, environments, run)
+    )
+    return Results(found, every or len(found) > 1)
 
 
 def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
@@ -164,48 +154,27 @@ def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
         raise typer.Exit(InputError.exit_code)
 
 
-def _all_stacks(given: list[str], environments: list[str] | None) -> list[str]:
-    """Return the stacks of the project or of the environments, each environment's own first.
-
-    given: arguments that exclude `--all`."""
+def _all_stacks(words: list[str], environments: Sequence[str | None], run: int | None) -> list[str]:
+    """Return the stacks of the project or of the environments, each environment's own first."""
     from trainform.cli.review_stacks import stacks_of
-    from trainform.project import known_stacks, project_root, require_project
 
+    given = [name for name, value in {JOB: words, "--run": run}.items() if value]
     if given:
         raise CommandLineError(f"--all cannot be used with {', '.join(given)}", "name some, or take all stacks")
-    if environments:
-        return [stack for environment in environments for stack in stacks_of((), environment)[0]]
-    root = project_root()
-    require_project(root)
-    known = known_stacks(root)
-    if not known:
+    found = [stack for each in environments for stack in stacks_of((), each, every=True)[0]]
+    if not found:
         raise CommandLineError("the project has no stack", "`trainform new` writes one")
-    return known
+    return found
 
 
-def _check(chosen: Chosen, tried: Sequence[Assignment]) -> list[_Checked]:
-    """Return argument and result for each experiment in each environment, or for each environment without an
-    experiment."""
-    from trainform.job.check import check_experiment, check_platform
+def _check(job: Job, tried: Sequence[Assignment]) -> CheckedJob | CheckedPlatform:
+    """Check an experiment in an environment, or an environment alone."""
+    from trainform.job.check import CheckedJob, check_experiment, check_platform
 
-    if not chosen.experiments:
-        return [_result(environment, check_platform, environment, chosen.root) for environment in chosen.environments]
-    return [
-        _result(experiment, check_experiment, experiment, environment, chosen.run, chosen.root, None, tried)
-        for experiment in chosen.experiments
-        for environment in chosen.environments
-    ]
-
-
-def _result(given: Given, check: Callable[..., CheckedJob | CheckedPlatform], *arguments: object) -> _Checked:
-    argument = given if isinstance(given, str) else given.name
     try:
-        return argument, check(*arguments)
+        job = job.loaded(alone=True)
+        if job.alone:
+            return check_platform(job.environment, job.root)
+        return check_experiment(job.experiment, job.environment, job.run, job.root, None, tried)
     except InputError as error:
-        return _invalid(argument, error)
-
-
-def _invalid(argument: str, error: InputError) -> _Checked:
-    from trainform.job.check import CheckedJob
-
-    return argument, CheckedJob(argument, tuple(error.problems))
+        return CheckedJob(job.word, tuple(error.problems))

@@ -11,8 +11,9 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
-from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
-from trainform.cli.review_files import Form, forms_of
+from trainform.cli.arguments import JOB, WHICH_JOB, JobsEnvironmentOption, argument, option, seconds_of
+from trainform.cli.forms import Form
+from trainform.cli.review_files import forms_of
 from trainform.cli.review_saving import SAVE, saving_of
 from trainform.cli.review_stacks import (
     CHANGED_SINCE,
@@ -23,6 +24,7 @@ from trainform.cli.review_stacks import (
     stacks_of,
 )
 from trainform.console.lines import echo, output_stream, terminal_width
+from trainform.console.output import OPTION
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
 
@@ -38,11 +40,6 @@ ADDRESS = re.compile(r"https://[A-Za-z0-9._~:/?#@!$&*+,;=%-]{1,2000}")
 STYLES = {"": "", "title": "bold", "high": "bold red", "medium": "yellow", "low": "cyan"}
 
 
-def _option(*names: str, metavar: str, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=text, show_default=False)
-    return option
-
-
 ALL = "Take all stacks of the environment that -e names, its own stack first."
 SINCE = "Review all stacks affected by changes since the merge base with REF, a branch, tag or commit."
 MADE = "Read the JSON of a preview instead of running one. May be repeated. `-`: standard input."
@@ -53,43 +50,32 @@ CONDITIONS = (
     "End with exit code 3 if one of these is met: a category (data,restart), a level (high), a cost (cost:500/h, "
     "cost:+20%), incomplete."
 )
-PAGE = "With --format comment: the address of the whole report, for a link in the comment."
+PAGE = "With --output comment: the address of the whole report, for a link in the comment."
 SAVED = "Save the review of one stack, so that `trainform apply FILE` applies what was reviewed, and nothing else."
-FORMS = "terminal|markdown|html|json|comment"
-StackArguments = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="STACK",
-        help="Stacks of the project. Default: the only one, or with --preview-json those of the previews.",
-        show_default=False,
-        autocompletion=candidates.stacks,
-    ),
-]
+JOBS = f"{WHICH_JOB} Default: the only stack of the project, or with --preview-json those of the previews."
+StackArguments = Annotated[list[str] | None, argument(JOB, JOBS, candidates.jobs)]
 AllOption = Annotated[bool, typer.Option("--all", help=ALL)]
-EnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} For --all.")]
-ChangedOption = Annotated[str | None, _option(CHANGED_SINCE, metavar="REF", text=SINCE)]
-PreviewsOption = Annotated[list[str] | None, _option(PREVIEW, metavar="FILE", text=MADE)]
-StoredOption = Annotated[str | None, _option(STORED, metavar="FILE", text=WRITTEN)]
-FormOption = Annotated[Form, typer.Option("--format", metavar=FORMS, help="Form on standard output.")]
+ChangedOption = Annotated[str | None, option("REF", SINCE, CHANGED_SINCE)]
+PreviewsOption = Annotated[list[str] | None, option("FILE", MADE, PREVIEW)]
+StoredOption = Annotated[str | None, option("FILE", WRITTEN, STORED)]
+FormOption = Annotated[Form, option("|".join(Form), "Form on standard output.", "--output")]
 FullOption = Annotated[bool, typer.Option("--full", help=FULL)]
-FilesOption = Annotated[list[str] | None, _option("--output", "-o", metavar="FILE", text=TARGET)]
-FailOption = Annotated[str | None, _option("--fail-on", metavar="WORDS", text=CONDITIONS)]
-DurationOption = Annotated[
-    str | None, _option("--duration", metavar="TIME", text="Length of the run, for its cost: 72h.")
-]
-DetailsOption = Annotated[str | None, _option(DETAILS, metavar="URL", text=PAGE)]
-SaveOption = Annotated[str | None, _option(SAVE, metavar="FILE", text=SAVED)]
+FilesOption = Annotated[list[str] | None, option("FILE", TARGET, OPTION)]
+FailOption = Annotated[str | None, option("WORDS", CONDITIONS, "--fail-on")]
+DurationOption = Annotated[str | None, option("TIME", "Length of the run, for its cost: 72h.", "--duration")]
+DetailsOption = Annotated[str | None, option("URL", PAGE, DETAILS)]
+SaveOption = Annotated[str | None, option("FILE", SAVED, SAVE)]
 ClusterOption = Annotated[bool, typer.Option("--no-cluster", help="Do not read the cluster.")]
 
 
 def command(
     stacks: StackArguments = None,
     every: AllOption = False,
-    environment: EnvironmentOption = None,
+    environment: JobsEnvironmentOption = None,
     changed_since: ChangedOption = None,
     preview_json: PreviewsOption = None,
     review_json: StoredOption = None,
-    form: FormOption = Form.TERMINAL,
+    form: FormOption = Form.TEXT,
     full: FullOption = False,
     files: FilesOption = None,
     fail_on: FailOption = None,
@@ -104,7 +90,7 @@ def command(
     stacks make one report: an overview, and each stack in which something changes, the most severe first. Secrets are
     masked, those in a program's own messages where they are known. Exit code: 0, 1 if a preview fails, 2 for wrong
     arguments, or 3 if a condition of --fail-on is met: by one of the stacks, or by the cost of all. With --review-json
-    and --format comment, and without --fail-on, a preview that failed earlier does not count: the job that made the
+    and --output comment, and without --fail-on, a preview that failed earlier does not count: the job that made the
     report has failed already.
     """
     conditions = _conditions(fail_on)
@@ -113,7 +99,7 @@ def command(
     named, given = stacks or [], preview_json or []
     refuse_wrong_words(named, environment, given, changed_since, every=every)
     making = {
-        "STACK": bool(named),
+        JOB: bool(named),
         "--all": every,
         CHANGED_SINCE: changed_since is not None,
         PREVIEW: bool(given),
@@ -121,9 +107,9 @@ def command(
     }
     if review_json is not None:
         refuse_beside(STORED, making, "leave it out: the report is made already")
-    beside_save = {name: there for name, there in making.items() if name not in ("STACK", "--duration")}
+    beside_save = {name: there for name, there in making.items() if name not in (JOB, "--duration")}
     beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
-    saving = saving_of(save, named, targets, beside_save)
+    saving = saving_of(save, named, environment, targets, beside_save)
     if details is not None:
         _check_details(details, form)
     if review_json is not None:
@@ -136,7 +122,7 @@ def command(
         selection = None if changed_since is None else _selection(changed_since)
         gathering = contextlib.nullcontext() if saving is None else saving.gathering()
         with gathering, cluster_reads(ask_cluster=not no_cluster) as begin:
-            read = _read(named, environment if every else None, given, selection, begin)
+            read = _read(named, environment, given, selection, begin, every=every)
             from trainform.review.whole import review_of_read
 
             review = review_of_read(read, selection, hours, ask_cluster=not no_cluster)
@@ -162,39 +148,39 @@ def _conditions(fail_on: str | None) -> FailOn:
 
 
 def _hours(duration: str) -> Fraction:
-    from trainform.spec.quantities import DURATION_HINT, seconds
-
-    try:
-        length = seconds(duration)
-        if not length:
-            raise InputError([Problem("--duration", duration, "must be more than 0", DURATION_HINT)])
-        return Fraction(length, 3600)
-    except (ValueError, ArithmeticError):
-        raise InputError([Problem("--duration", duration, "is not a duration", DURATION_HINT)]) from None
+    length = seconds_of("--duration", duration)
+    if not length:
+        raise InputError([Problem("--duration", duration, "must be more than 0", "write it like 72h")])
+    return Fraction(length, 3600)
 
 
 def _check_details(details: str, form: Form) -> None:
     if form is not Form.COMMENT:
-        raise CommandLineError(f"{DETAILS} has no meaning without --format comment", "add `--format comment`")
+        raise CommandLineError(f"{DETAILS} has no meaning without --output comment", "add `--output comment`")
     if ADDRESS.fullmatch(details) is None:
         raise InputError([Problem(DETAILS, details, "is not an https address", "write it as https://example.com/page")])
 
 
 def _read(
-    stacks: list[str], environment: str | None, previews: list[str], selection: Selection | None, begin: Begin
+    words: list[str],
+    environment: str | None,
+    previews: list[str],
+    selection: Selection | None,
+    begin: Begin,
+    *,
+    every: bool,
 ) -> list[Read]:
     from trainform.cli.review_reading import made_elsewhere, made_here
 
     if previews:
-        return made_elsewhere(previews, stacks, begin)
+        return made_elsewhere(previews, words, begin)
     if selection is None:
-        return made_here(*stacks_of(stacks, environment), begin)
+        return made_here(*stacks_of(words, environment, every=every), begin)
     return made_here([*selection.touched], project_root(), begin) if selection.touched else []
 
 
 def _selection(since: str) -> Selection:
-    root = project_root()
-    require_project(root)
+    root = require_project()
     from trainform.review.touched import selection_since
 
     return selection_since(since, root)
@@ -220,7 +206,7 @@ def _text(review: Review, form: Form, width: int, details: str | None, *, full: 
     from trainform.review.forms import html, text
 
     match form:
-        case Form.TERMINAL:
+        case Form.TEXT:
             return text.terminal(review, width, full=full)
         case Form.COMMENT:
             return text.comment(review, defaults.LONGEST_COMMENT, details)
@@ -234,7 +220,7 @@ def _text(review: Review, form: Form, width: int, details: str | None, *, full: 
 
 def _show(review: Review, form: Form, details: str | None, *, full: bool) -> None:
     """Print the review; in a terminal with colours."""
-    if form is not Form.TERMINAL or not output_stream().isatty():  # rich is worth the time of its import only there
+    if form is not Form.TEXT or not output_stream().isatty():  # rich is worth the time of its import only there
         _echo(_text(review, form, terminal_width(), details, full=full))
         return
     from trainform.console.screen import screen

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
 
+from trainform.cli.forms import SUFFIXES, Form
 from trainform.console.output import OPTION, STANDARD_OUTPUT, target_of
 from trainform.errors import InputError, Problem
 
@@ -15,21 +15,10 @@ ANOTHER = "give the path of another file"
 IS_NO_REPORT = "is there already, and it is not an earlier report in this form"
 
 
-class Form(StrEnum):
-    """Forms of a report."""
-
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    JSON = "json"
-    COMMENT = "comment"
-
-
-FORM_OF_SUFFIX = {".md": Form.MARKDOWN, ".html": Form.HTML, ".json": Form.JSON, ".txt": Form.TERMINAL}
 _LONGEST_BEGINNING = 1000  # bytes; the name of a stack is in it
 _TITLE = rb"(\S+|\d+ stacks?:?)( (clean|incomplete|findings|failed)[^\n]*)?\n"
 _BEGINNINGS = {
-    Form.TERMINAL: re.compile(rb"Review of " + _TITLE),
+    Form.TEXT: re.compile(rb"Review of " + _TITLE),
     Form.MARKDOWN: re.compile(rb"## Review of " + _TITLE),
     Form.HTML: re.compile(
         rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta name="generator" content="trainform review">'
@@ -43,16 +32,16 @@ def forms_of(files: list[str]) -> dict[str, Form]:
     problems = [problem for file in files for problem in _problems(file)]
     if problems:
         raise InputError(problems)
-    return {file: FORM_OF_SUFFIX[Path(file).suffix] for file in files}
+    return {file: SUFFIXES[Path(file).suffix] for file in files}
 
 
 def _problems(file: str) -> Iterator[Problem]:
-    form = FORM_OF_SUFFIX.get(Path(file).suffix)
+    form = SUFFIXES.get(Path(file).suffix)
     if file == STANDARD_OUTPUT:
-        fix = "leave it out; --format chooses the form"
+        fix = "leave it out; --output chooses the form"
         yield Problem(OPTION, file, "standard output has the report in any case", fix)
     elif form is None:
-        fix = f"give it one of {', '.join(FORM_OF_SUFFIX)}"
+        fix = f"give it one of {', '.join(SUFFIXES)}"
         yield Problem(OPTION, file, "the ending of the name does not say the form", fix)
     else:
         yield from _of_target(OPTION, file, lambda target: _is_report(target, form), IS_NO_REPORT)

@@ -60,13 +60,17 @@ class Saving:
 
 
 def saving_of(
-    file: str | None, stacks: list[str], reports: Mapping[str, object], given: Mapping[str, bool]
+    file: str | None,
+    words: list[str],
+    environment: str | None,
+    reports: Mapping[str, object],
+    given: Mapping[str, bool],
 ) -> Saving | None:
     """Return how to save; None: not at all. reports: the files of the report. given: words that do not go with it."""
     if file is None:
         return None
     refuse_beside(SAVE, given, "save the review of one stack that is previewed here")
-    found, root = stacks_of(stacks, None)
+    found, root = stacks_of(words, environment)
     if len(found) > 1:
         reason = f"{SAVE} takes the review of one stack, and {len(found)} are named"
         raise CommandLineError(reason, "save each by itself")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE
-from trainform.errors import CommandLineError, InputError, Problem, list_names
-from trainform.project import known_stacks, project_root, require_project
+from trainform.cli.arguments import ENVIRONMENT_VARIABLE, JOB
+from trainform.cli.jobs import MISSING_ENVIRONMENT, is_explicit, stack_of
+from trainform.errors import CommandLineError, each_result, list_names
+from trainform.project import known_stacks, require_project
 
 PREVIEW, STORED = "--preview-json", "--review-json"
 CHANGED_SINCE = "--changed-since"
@@ -19,17 +19,16 @@ def refuse_wrong_words(
     stacks: list[str], environment: str | None, previews: list[str], since: str | None, *, every: bool
 ) -> None:
     """Raise `CommandLineError` if the words do not go together."""
-    from_shell = environment is not None and environment == os.environ.get(ENVIRONMENT_VARIABLE)
-    if not every and environment is not None and not from_shell:
-        raise CommandLineError("-e names the environment of --all", "add --all, or name stacks alone")
-    others = {"STACK": bool(stacks), PREVIEW: bool(previews)}
+    if is_explicit(environment) and not every and (previews or not stacks):
+        raise CommandLineError("-e names the environment of --all, or of experiments", "add --all, or remove -e")
+    others = {JOB: bool(stacks), PREVIEW: bool(previews)}
     if since is not None:
         refuse_beside(CHANGED_SINCE, {"--all": every, **others}, f"leave out {CHANGED_SINCE}, or all of the others")
     if every:
         refuse_beside("--all", others, "name stacks, or take all of them")
     if every and environment is None:
         fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
-        raise CommandLineError("Missing option '--environment' / '-e'", fix)
+        raise CommandLineError(MISSING_ENVIRONMENT, fix)
 
 
 def refuse_beside(option: str, given: Mapping[str, bool], fix: str) -> None:
@@ -39,15 +38,17 @@ def refuse_beside(option: str, given: Mapping[str, bool], fix: str) -> None:
         raise CommandLineError(f"{option} cannot be used with {', '.join(extra)}", fix)
 
 
-def stacks_of(stacks: Sequence[str], environment: str | None) -> tuple[list[str], Path]:
-    """Return the stacks, and the project's folder. environment: all of it, if no stack is named; None: the only one of
-    the project. InputError with every stack that the project does not have."""
-    root = project_root()
-    require_project(root)
-    if stacks:
-        refuse_repeated(stacks)
-        return _named(stacks, root), root
-    return (_only(root) if environment is None else _of_environment(environment, root)), root
+def stacks_of(words: Sequence[str], environment: str | None, *, every: bool = False) -> tuple[list[str], Path]:
+    """Return the stacks that the words name, and the project's folder. Without words: every stack in the environment or
+    the project, or else the only one. Raises `InputError` with each word that names none."""
+    root = require_project()
+    if words:
+        found = each_result(lambda word: stack_of(word, environment, root), words)
+        refuse_repeated(found)
+        return found, root
+    if not every:
+        return _only(root), root
+    return (known_stacks(root) if environment is None else _in_environment(environment, root)), root
 
 
 def refuse_repeated(stacks: Iterable[str]) -> None:
@@ -58,31 +59,17 @@ def refuse_repeated(stacks: Iterable[str]) -> None:
         raise CommandLineError(f"named more than once: {list_names(twice)}", "name each stack once")
 
 
-def _named(stacks: Sequence[str], root: Path) -> list[str]:
-    from trainform.spec.stack import STACK_ARGUMENT, require_stack
-
-    problems = list[Problem]()
-    for stack in stacks:
-        try:
-            require_stack(stack, root, STACK_ARGUMENT)
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return [*stacks]
-
-
 def _only(root: Path) -> list[str]:
     known = known_stacks(root)
     if len(known) != 1:
         several = f"the project has {', '.join(known)}; or take several by --all"
         raise CommandLineError(
-            "Missing argument 'STACK'", f"name the stack: {several if known else '`trainform new` writes one'}"
+            f"Missing argument '{JOB}'", f"name the stack: {several if known else '`trainform new` writes one'}"
         )
     return known
 
 
-def _of_environment(environment: str, root: Path) -> list[str]:
+def _in_environment(environment: str, root: Path) -> list[str]:
     """Return all stacks in the environment, its own first. InputError with every problem of the stacks' files."""
     from trainform.deployed.stacks import environment_file, stacks_by_name
     from trainform.spec.environment import Environment

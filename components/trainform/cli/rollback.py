@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from trainform.cli import candidates
-from trainform.cli.app import prints_data
-from trainform.cli.forms import Form, FormOption, next_steps, show_data, show_text
+from trainform.cli.app import prints
+from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, option
+from trainform.cli.forms import REPORT, Form, next_steps, show_data, show_text
+from trainform.cli.jobs import stack_of
 from trainform.cli.release_writing import DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.console.lines import note
 from trainform.errors import InputError
-from trainform.project import project_root, release_path, require_project, stack_path
+from trainform.project import release_path, require_project, stack_path
 
-StackArgument = Annotated[
-    str, typer.Argument(metavar="STACK", help="A stack of the project.", autocompletion=candidates.stacks)
-]
 ToOption = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "RELEASE|REVISION",
+        "What to restore. Default: the last deployment before the current one.",
         "--to",
-        metavar="RELEASE|REVISION",
-        help="What to restore. Default: the last deployment before the current one.",
-        show_default=False,
         autocompletion=candidates.releases,
     ),
 ]
 
 
-@prints_data
+@prints(*REPORT)
 def command(
-    stack: StackArgument,
+    word: StackJobArgument,
     reason: ReasonOption,
+    environment: StackEnvironmentOption = None,
     to: ToOption = None,
     dry_run: DryOption = False,
     yes: YesOption = False,
-    form: FormOption = Form.TERMINAL,
+    *,
+    form: Form,
 ) -> None:
     """Restore the previous release of a stack.
 
@@ -57,9 +55,8 @@ def command(
     wrong = [*reason_problems(reason)]
     if wrong:
         raise InputError(wrong)
-    root = project_root()
-    require_project(root)
-    found = prepare_rollback(stack, to, reason.strip(), root)
+    root = require_project()
+    found = prepare_rollback(stack_of(word, environment, root), to, reason.strip(), root)
     name, release = found.stack.name, found.release.name
     if form is not Form.JSON:
         show_text(form, sections(found))

@@ -11,8 +11,10 @@ import typer
 from msgspec import structs
 
 from trainform.cli import candidates
-from trainform.cli.app import App, prints_data
-from trainform.cli.arguments import WHICH_ENVIRONMENT, JsonOption, environment_option, from_input, option
+from trainform.cli.app import App, prints
+from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, option
+from trainform.cli.forms import DATA, Form
+from trainform.cli.jobs import from_input
 from trainform.console.lines import echo, echo_json, note
 from trainform.errors import TrainformError
 
@@ -44,11 +46,11 @@ FolderOption = Annotated[
 ]
 TimeoutOption = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "SECONDS",
+        "Time limit for the start, without builds. Default: 90, and 20 more for each add-on.",
         "--timeout",
         min=1,
-        metavar="SECONDS",
-        help="Time limit for the start, without builds. Default: 90, and 20 more for each add-on.",
     ),
 ]
 WithOption = Annotated[
@@ -73,12 +75,14 @@ PurgeOption = Annotated[
 
 
 @app.verb("up")
+@prints(*DATA)
 def up_command(
     environment: EnvironmentOption = None,
     addons: WithOption = None,
     folder: FolderOption = None,
     timeout: TimeoutOption = None,
-    as_json: JsonOption = False,
+    *,
+    form: Form,
 ) -> None:
     """Start the control plane, or make the running one match the environment.
 
@@ -103,7 +107,7 @@ def up_command(
     sandbox = up(settings, tools, progress, timeout)
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
     nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
-    if as_json:
+    if form is Form.JSON:
         place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context, "uid": sandbox.uid}
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
@@ -129,7 +133,8 @@ def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
 
 
 @app.verb("down")
-def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_json: JsonOption = False) -> None:
+@prints(*DATA)
+def down_command(folder: FolderOption = None, purge: PurgeOption = False, *, form: Form) -> None:
     """Stop what `up` started, and remove the cluster with all objects in it.
 
     The state of Pulumi stacks in the sandbox is removed too: it describes objects that no longer exist. The logs and
@@ -142,7 +147,7 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
 
     place = chosen_folder(folder)
     found = down(place, display(), purge)
-    if as_json:
+    if form is Form.JSON:
         left = [str(path) for path in (place, copy_folder(place)) if path.exists()]
         echo_json({"ok": True, "folder": str(place), "was_running": found, "left": left})
         return
@@ -154,8 +159,8 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, as_jso
 
 
 @app.verb("status")
-@prints_data
-def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
+@prints(*DATA)
+def status_command(folder: FolderOption = None, *, form: Form) -> None:
     """Show the state of the components.
 
     Exit code: 0, or 1 if the sandbox is not up.
@@ -164,7 +169,7 @@ def status_command(folder: FolderOption = None, as_json: JsonOption = False) -> 
     from trainform.local.sandbox.status import status
 
     found = status(chosen_folder(folder))
-    if as_json:
+    if form is Form.JSON:
         echo_json(found.as_dict())
     else:
         _print(found)
@@ -194,8 +199,8 @@ def _print(found: SandboxStatus) -> None:
 
 
 @app.verb("env")
-@prints_data
-def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
+@prints(*DATA)
+def env_command(folder: FolderOption = None, *, form: Form) -> None:
     """Print the environment variables that point a shell to the sandbox.
 
     After `eval "$(trainform sandbox env)"` kubectl and pulumi use it: KUBECONFIG, PATH, PULUMI_* and GOGC are set.
@@ -208,10 +213,10 @@ def env_command(folder: FolderOption = None, as_json: JsonOption = False) -> Non
     try:
         variables = exports(chosen_folder(folder))
     except (TrainformError, OSError):
-        if not as_json:
+        if form is not Form.JSON:
             echo(FAILING_COMMAND)
         raise
-    if as_json:
+    if form is Form.JSON:
         echo_json({"unset": list(UNSET), "export": variables})
         return
     for name in UNSET:

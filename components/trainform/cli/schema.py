@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from trainform.cli.arguments import JsonOption
+from trainform.cli.app import prints
+from trainform.cli.forms import DATA, Form
 from trainform.console.atomic import replacing
 from trainform.console.lines import echo, echo_json
 from trainform.errors import InputError, Problem
-from trainform.project import project_root, require_project
+from trainform.project import require_project
 
 FolderOption = Annotated[
     Path | None,
@@ -19,19 +20,19 @@ FolderOption = Annotated[
 ]
 
 
-def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
+@prints(*DATA)
+def command(folder: FolderOption = None, *, form: Form) -> None:
     """Write the JSON Schemas of both files and of the reports.
 
     The first line of each experiment and environment names its schema, so that editors complete and check while you
-    type. The schemas of the reports describe what `trainform review`, `drift` and `apply` print with --format json.
+    type. The schemas of the reports describe what `trainform review`, `drift` and `apply` print with --output json.
     """
     from trainform.local.scaffold.project import SCHEMAS
     from trainform.spec.schema import schema
 
     target = folder
     if target is None:
-        root = project_root()
-        require_project(root)
+        root = require_project()
         target = root / "stacks" / "schemas"
     paths = {target / name: kind for name, kind in SCHEMAS.items()}
     blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
@@ -43,7 +44,7 @@ def command(folder: FolderOption = None, as_json: JsonOption = False) -> None:
         with replacing(path) as stream:
             stream.write(schema(kind))
     written = [str(path) for path in paths]
-    if as_json:
+    if form is Form.JSON:
         echo_json({"ok": True, "written": written})
     else:
         echo(*written)

@@ -13,13 +13,13 @@ import typer
 from msgspec import structs
 
 from trainform.cli import candidates
-from trainform.cli.app import prints_data
-from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option
-from trainform.cli.forms import Form, FormOption, show_data, show_text
+from trainform.cli.app import prints
+from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, option
+from trainform.cli.forms import REPORT, Form, show_data, show_text
 from trainform.console.lines import echo, note
 from trainform.console.secrets import masked
 from trainform.errors import TrainformError
-from trainform.project import ENVIRONMENTS, known_names, known_stacks, project_root, require_project
+from trainform.project import ENVIRONMENTS, known_names, known_stacks, require_project
 
 if TYPE_CHECKING:
     from trainform.console.sections import Section
@@ -42,32 +42,23 @@ OWNER, DRIFT = "owner", "drift"
 EnvironmentsOption = Annotated[
     list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. Default: all of the project.")
 ]
-ExperimentOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="Show this experiment.", show_default=False, autocompletion=candidates.experiments
-    ),
-]
-QueueOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Show experiments of this queue.", show_default=False)
-]
-OwnerOption = Annotated[
-    str | None,
-    typer.Option(metavar="TEXT", help="Show experiments whose `owner` contains this text.", show_default=False),
-]
+ExperimentOption = Annotated[str | None, option("NAME", "Show this experiment.", autocompletion=candidates.experiments)]
+QueueOption = Annotated[str | None, option("NAME", "Show experiments of this queue.")]
+OwnerOption = Annotated[str | None, option("TEXT", "Show experiments whose `owner` contains this text.")]
 DriftOption = Annotated[
     bool, typer.Option("--drift", help="Add a column with the drift of each stack; this reads more from the cluster.")
 ]
 
 
-@prints_data
+@prints(*REPORT)
 def command(
     environments: EnvironmentsOption = None,
     experiment: ExperimentOption = None,
     queue: QueueOption = None,
     owner: OwnerOption = None,
     drift: DriftOption = False,
-    form: FormOption = Form.TERMINAL,
+    *,
+    form: Form,
 ) -> None:
     """List the experiments that are deployed: phase, accelerators, age, cost.
 
@@ -80,8 +71,7 @@ def command(
     from trainform.deployed.overview import overview
     from trainform.deployed.stacks import load_project_stacks
 
-    root = project_root()
-    require_project(root)
+    root = require_project()
     loaded = _loaded(environments, root)
     found = overview(loaded, SECONDS)
     stacks = {stack.full_name: stack for stack in load_project_stacks(known_stacks(root), root)[0]}

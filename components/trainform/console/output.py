@@ -1,4 +1,4 @@
-"""`--output FILE`: the output of a command is written to a file, completely or not at all."""
+"""`-o FILE`: the output of a command is written to a file, completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trainform.console.atomic import replacing
 from trainform.errors import InputError, Problem
 
 STANDARD_OUTPUT = "-"
-OPTION = "--output"
+OPTION = "-o"
 PATH_FIX = "give the path of a file, or `-` for standard output"
 
 

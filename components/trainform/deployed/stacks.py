@@ -17,7 +17,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, is_path, written_path
 from trainform.spec.names import did_you_mean
 from trainform.spec.release import digest
-from trainform.spec.stack import STACK_OPTION, Stack, load_any_stack, project_name
+from trainform.spec.stack import STACK, Stack, load_any_stack, load_stack, project_name
 
 ARGUMENT = "EXPERIMENT"
 Load = Callable[[str], Environment]
@@ -46,7 +46,7 @@ class ProjectStack(Struct, frozen=True):
         return self.environment.namespace.name
 
 
-def load_project_stack(name: str, root: Path, given: str = STACK_OPTION) -> ProjectStack:
+def load_project_stack(name: str, root: Path, given: str = STACK) -> ProjectStack:
     """Load a stack and its environment. InputError with every problem of the files. given: the word that named it."""
     return _loaded(name, root, _environments(root), given)
 
@@ -62,7 +62,7 @@ def load_project_stacks(names: Iterable[str], root: Path) -> tuple[list[ProjectS
     return found, unread
 
 
-def _loaded(name: str, root: Path, load: Load, given: str = STACK_OPTION) -> ProjectStack:
+def _loaded(name: str, root: Path, load: Load, given: str = STACK) -> ProjectStack:
     stack = load_any_stack(name, root, given)
     runs = experiment_of(stack, root) if stack.experiment else ""
     return ProjectStack(name.rpartition("/")[2], stack, runs, load(stack.environment), project_name(root))
@@ -139,6 +139,24 @@ def followed(release: str | None) -> str:
 
 
 # --- stacks of an experiment, by their names or environments
+
+
+def stacks_running(experiment: str, environment: str | None, root: Path) -> dict[str, Stack]:
+    """Return the stacks that run the experiment, in one environment or in any. A stack with a wrong file runs none.
+
+    Raises `InputError` if the experiment or the environment has no file."""
+    wanted = find_file(Experiment, experiment)[0].resolve()
+    place = None if environment is None else find_file(Environment, environment)[0].resolve()
+    found = dict[str, Stack]()
+    for name in known_stacks(root):
+        try:
+            stack = load_stack(name, root)
+        except InputError:
+            continue
+        is_there = place in (None, (root / written_path(Environment, stack.environment)).resolve())
+        if is_there and (root / written_path(Experiment, stack.experiment)).resolve() == wanted:
+            found[name] = stack
+    return found
 
 
 def require_name(experiment: str, root: Path) -> None:

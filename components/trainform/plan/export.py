@@ -1,4 +1,4 @@
-"""The plan as plain data, for `plan --json` and other programs."""
+"""The plan as plain data, for `plan --output json` and other programs."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     yield from not_read(context)
     judged = _judged(checked)
     if judged == "draft":
-        reason = f"The files have other problems, which `trainform check -s {context.stack}` lists."
+        reason = f"The files have other problems, which `trainform check {context.stack}` lists."
         yield NotChecked(what="limits", reason=reason)
     elif not judged and defaults.POLICY_PACK not in packs_of(context.preview):
         yield NotChecked(what="limits", reason=NO_FILES.format(defaults.POLICY_PACK))

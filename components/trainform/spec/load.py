@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from pydantic import BaseModel, ValidationError
 
 from trainform.errors import InputError, Problem, shorten
-from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks, require_project
+from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, require_project
 from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import OVERLAYS, Experiment
@@ -90,9 +90,7 @@ def find_file(kind: type[BaseModel], name_or_path: str, root: Path | None = None
     if not known:
         require_project(root)
     fix = did_you_mean(name_or_path, known)
-    if kind is Experiment and name_or_path in known_stacks(root):
-        fix = f"it is a stack, which names both files: -s {name_or_path}"
-    elif not fix:
+    if not fix:
         new = command.format(name=shlex.quote(shorten(name_or_path)))
         fix = f"known: {', '.join(known)}" if known else f"run `{new}`"
     raise InputError([Problem(word, name_or_path, f"no file of stacks/{folder_name}/ has this name", fix)])

@@ -25,7 +25,8 @@ KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1", "release": "NAM
 """The keys of a stack's config that trainform reads, with a value for `pulumi config set`."""
 ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
 """The keys of a stack's file for the encryption of its secrets."""
-STACK_OPTION, STACK_ARGUMENT = "--stack", "STACK"
+STACK = "STACK"
+"""The argument of a command that names a stack, in messages."""
 PART = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
 """An organization or a project, in the name of a stack."""
 MAY_BE_EMPTY = frozenset({"experiment", "release"})
@@ -60,7 +61,7 @@ class OwnStackError(InputError):
         self.environment = environment
 
 
-def require_stack(name: str, root: Path, given: str = STACK_OPTION) -> str:
+def require_stack(name: str, root: Path, given: str = STACK) -> str:
     """Return the last part of the stack's name, which is in the name of its config file.
 
     Raises InputError if it has no file, or belongs to another project. given: the option or argument that named it.
@@ -90,7 +91,7 @@ def _suggest_new(stack: str, root: Path) -> str:
     return ""
 
 
-def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
+def load_stack(name: str, root: Path, given: str = STACK) -> Stack:
     """Return the stack as `pulumi up -s NAME` reads it. given: the option or argument that named it.
 
     Raises InputError. Reads only `KEYS` of the config, since any other value may be a secret.
@@ -114,7 +115,7 @@ def load_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
     return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
 
 
-def load_any_stack(name: str, root: Path, given: str = STACK_OPTION) -> Stack:
+def load_any_stack(name: str, root: Path, given: str = STACK) -> Stack:
     """Return the stack as `load_stack` does; an environment's own stack too, without an experiment."""
     try:
         return load_stack(name, root, given)

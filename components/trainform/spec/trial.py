@@ -32,7 +32,10 @@ VALUE_FIX = "write one value as YAML has it on one line: 2, text, [a, b], {a: 1}
 LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a name by it: prepare.NAME.image=IMAGE"
 # Fields that `--set` refuses, each with the reason and the fix.
 NOT_SETTABLE = {
-    "name": ("another name is another experiment, with its own objects", "copy the file under the other name"),
+    "name": (
+        "another name is another experiment, with its own objects",
+        "`trainform new NAME --from EXPERIMENT` copies it",
+    ),
     "environments": (
         "the value is tried in the environment that is asked for, after its overlay",
         "set the value itself, such as queue=research",

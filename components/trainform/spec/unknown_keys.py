@@ -12,6 +12,11 @@ from trainform.spec.places import NAME, Path, known_keys, places
 
 NEAR, FAR = 0.75, 0.6  # cutoffs of difflib: for a typing mistake, and for a word without another suggestion
 MOST_PLACES = 3
+# Fields of a pod or its container that `check` refuses in every patch.
+REFUSED_IN_PATCH = frozenset([
+    "args", "command", "name", "containers", "dnsPolicy", "hostNetwork", "hostname", "nodeName", "priority",
+    "restartPolicy", "schedulerName", "setHostnameAsFQDN", "subdomain",
+])  # fmt: skip
 IN_PATCH = "pod_overrides: {{spec: {{{key}: …}}}}"
 # Words of Kubernetes and of other tools whose fields have another name or shape in trainform.
 OTHER_WORDS = {
@@ -79,5 +84,5 @@ def pod_patches() -> dict[str, str]:
     from lightkube.models.core_v1 import Container, PodSpec
 
     in_container = "pod_overrides: {{spec: {{containers: {{main: {{{key}: …}}}}}}}}"
-    fields = dict.fromkeys(Container.__annotations__.keys() - {"args", "command"}, in_container)
-    return {**fields, **dict.fromkeys(PodSpec.__annotations__, IN_PATCH)}
+    fields = dict.fromkeys(Container.__annotations__, in_container) | dict.fromkeys(PodSpec.__annotations__, IN_PATCH)
+    return {key: patch for key, patch in fields.items() if key not in REFUSED_IN_PATCH}

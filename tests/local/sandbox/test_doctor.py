@@ -25,7 +25,7 @@ def checks(folder: Path, *words: str, **variables: str) -> dict[str, Any]:
     nothing = {"PATH": str(folder), "HOME": str(folder), "DOCKER_HOST": f"unix://{folder}/docker.sock"}
     cache = {name: value for name, value in os.environ.items() if name.startswith("TRAINFORM_")}
     done = subprocess.run(
-        [sys.executable, "-m", "trainform", "doctor", "--json", "--timeout", "60", *words],
+        [sys.executable, "-m", "trainform", "doctor", "--output", "json", "--timeout", "60", *words],
         cwd=folder, env={**nothing, **cache, **variables}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout)["checks"]

@@ -47,7 +47,7 @@ def test_a_shell_that_evaluates_them_works_in_the_sandbox(sandbox: Sandbox, tool
 
 def test_env_as_json_equals_the_exports(sandbox: Sandbox) -> None:
     found = exports(sandbox.folder)
-    printed = _run("sandbox", "env", "--json", "--folder", str(sandbox.folder))
+    printed = _run("sandbox", "env", "--output", "json", "--folder", str(sandbox.folder))
     assert json.loads(printed.stdout) == {"unset": ["PULUMI_CONFIG_PASSPHRASE"], "export": found}
     assert found["PULUMI_CONFIG_PASSPHRASE_FILE"] == str(sandbox.folder / "passphrase")
     assert found["PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION"] == "true"
@@ -58,7 +58,7 @@ def test_status_as_a_table_as_json_and_as_exit_code(sandbox: Sandbox, tmp_path: 
     assert table.returncode == 0
     assert "kube-apiserver" in table.stdout
     assert "6 of 6 nodes ready" in table.stdout
-    machine = _run("sandbox", "status", "--json", "--folder", str(sandbox.folder))
+    machine = _run("sandbox", "status", "--output", "json", "--folder", str(sandbox.folder))
     assert json.loads(machine.stdout)["running"] is True
     nothing = _run("sandbox", "status", "--folder", str(tmp_path / "none"))
     assert nothing.returncode == 1
@@ -67,7 +67,7 @@ def test_status_as_a_table_as_json_and_as_exit_code(sandbox: Sandbox, tmp_path: 
 
 def test_up_as_json(sandbox: Sandbox) -> None:
     """The sandbox is up already. Progress is on standard error; with --quiet there is none."""
-    words = ("sandbox", "up", "--json", "--folder", str(sandbox.folder))
+    words = ("sandbox", "up", "--output", "json", "--folder", str(sandbox.folder))
     done, quiet = _run(*words), _run(*words, "-q")
     assert (done.returncode, quiet.stderr) == (0, "")
     assert json.loads(done.stdout) == json.loads(quiet.stdout)

@@ -119,7 +119,7 @@ def test_the_workflow_is_valid_yaml() -> None:
     assert used == [action.partition(" ")[0] for action in (CHECKOUT, SETUP_PYTHON)]
     commands = [step["run"] for step in job["steps"] if "run" in step]
     assert commands[0] == "python -m pip install -r requirements.txt"
-    assert commands[1].splitlines()[-1] == 'trainform check "$@"'
+    assert commands[1].splitlines()[-1] == "trainform check --all"
     for path in ("requirements.txt", "stacks/experiments/hello.yaml", "stacks/environments/dev.yaml"):
         assert path in files
 

@@ -254,7 +254,7 @@ def test_the_offered_waiver_is_ready_to_copy(files: tuple[Path, Path]) -> None:
         f"allows (registry.example.com). O'Neil: lead waives this until {LATER}: a mirror is on its way (TF-IMG-1, "
         f"finding {found})"
     ) in out.splitlines()
-    assert json.loads(run(*words, "--json")[1])["experiments"][0]["notes"]
+    assert json.loads(run(*words, "--output", "json")[1])["experiments"][0]["notes"]
 
 
 @pytest.mark.parametrize("severity", ["off", "warning", "error"])

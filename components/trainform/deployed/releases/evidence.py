@@ -58,7 +58,7 @@ class Lack(Struct, frozen=True):
 
     @property
     def refused(self) -> bool:
-        """Return True if `check -s`, `pulumi preview` and `pulumi up` refuse the stack for it."""
+        """Return True if `check STACK`, `pulumi preview` and `pulumi up` refuse the stack for it."""
         return self.code != LATER_GATE and needs_release(self.environment.promotion)
 
     @property

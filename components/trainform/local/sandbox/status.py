@@ -41,7 +41,7 @@ class SandboxStatus(Struct, frozen=True):
     addons: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the status as it is printed by `status --json`."""
+        """Return the status as it is printed by `status --output json`."""
         printed: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)  # paths as texts
         return printed
 

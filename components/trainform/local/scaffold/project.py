@@ -140,12 +140,7 @@ jobs:
       - uses: {SETUP_PYTHON}
         with: {{python-version: "3.12", cache: pip}}
       - run: python -m pip install -r requirements.txt
-      - run: |
-          for file in stacks/Pulumi.*.yaml; do
-            stack=${{file#stacks/Pulumi.}}
-            set -- "$@" -s "${{stack%.yaml}}"
-          done
-          trainform check "$@"
+      - run: trainform check --all
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -16,6 +17,7 @@ ONE_LINE = 1 << 20  # columns: no text is folded
 # YAML 1.1 and 1.2 every value that begins with a letter and is none of these words is text.
 RESERVED_WORDS = frozenset({"y", "yes", "n", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 _LETTER = re.compile("[A-Za-z]")
+_FLOW = re.compile(r"[][{},]")
 
 
 def scalar(text: str) -> str:
@@ -27,6 +29,17 @@ def scalar(text: str) -> str:
     except InputError:
         return _quoted(text)
     return text if content.data == {"text": text} else _quoted(text)
+
+
+def inline(value: Any) -> str:
+    """Return a value in flow style, with each text as `scalar` writes it."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{inline(key)}: {inline(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline, value))}]"
+    if isinstance(value, str):
+        return _quoted(value) if _FLOW.search(value) else scalar(value)
+    return json.dumps(value)
 
 
 def _quoted(text: str) -> str:

@@ -28,7 +28,7 @@ from trainform.job.check import check_experiment
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved
 from trainform.spec.release import ReleasedExperiment
-from trainform.spec.stack import STACK_ARGUMENT, load_stack
+from trainform.spec.stack import load_stack
 from trainform.stacks.comparison.compare import Comparison, compare, version_in_file
 
 TO = "--to"
@@ -57,9 +57,9 @@ class PreparedRollback(Struct, frozen=True):
 def prepare_rollback(name: str, to: str | None, reason: str, root: Path) -> PreparedRollback:
     """Find what the stack had before, and check it in the stack's environment. to: a release, or a revision; None: what
     was there before. InputError with every problem that it has there now, or if there is nothing earlier."""
-    stack = load_project_stack(name, root, STACK_ARGUMENT)
+    stack = load_project_stack(name, root)
     if not stack.experiment:
-        load_stack(name, root, STACK_ARGUMENT)  # which says that it runs no experiment
+        load_stack(name, root)  # which says that it runs no experiment
     current = stack.stack.release
     if current is not None:
         read_release(stack.experiment, current, root)  # which says what is wrong with it
