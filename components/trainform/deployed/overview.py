@@ -21,9 +21,8 @@ from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.shapes import mapping
-from trainform.plan.model import HourlyCost
+from trainform.plan.costs import HourlyCost, hourly_cost
 from trainform.plan.record import Record
-from trainform.plan.roles import hourly_cost
 from trainform.spec.environment import Environment
 from trainform.spec.release import digest
 

@@ -3,38 +3,19 @@ grows with the replicas only if each has its own ports or its own Service, and i
 
 from __future__ import annotations
 
-import datetime
 import functools
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
 
+from trainform.plan.costs import HourlyCost
 from trainform.plan.record import Record
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
 from trainform.spec.ssh import RunAs
 from trainform.spec.storage import ClaimRequest
-
-
-class HourlyCost(Struct, frozen=True):
-    """An amount of money for an hour. as_of: the day of the oldest price in it."""
-
-    amount: Decimal
-    currency: str
-    as_of: datetime.date
-
-    @property
-    def text(self) -> str:
-        """The amount as it is printed: 16.80 USD."""
-        return f"{self.amount:.2f} {self.currency}"
-
-    @property
-    def dated(self) -> str:
-        """The amount with the day of its prices."""
-        return f"{self.text} (prices of {self.as_of})"
 
 
 class Totals(Struct, frozen=True):

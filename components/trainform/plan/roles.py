@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 
 from trainform import defaults
+from trainform.plan.costs import hourly_cost
 from trainform.plan.launch.launch import container_args, container_command
 from trainform.plan.launch.prepare import checkouts, containers, in_first_pod, step_roles
 from trainform.plan.layout import Layout
-from trainform.plan.model import HourlyCost, Mount, RolePlan, Totals
+from trainform.plan.model import Mount, RolePlan, Totals
 from trainform.plan.restart import is_limited, max_retry, pod_restart, restarts_job
 from trainform.plan.variables import role_env
 from trainform.plan.world import in_world
@@ -160,18 +161,3 @@ def _sum(roles: tuple[RolePlan, ...], resource: str) -> str:
         return ""
     value = sum((amount(quantity) * replicas for quantity, replicas in known), Decimal(0))
     return spell(value, binary=any(quantity.endswith("i") for quantity, _ in known))
-
-
-def hourly_cost(accelerators: Mapping[str, int], environment: Environment) -> HourlyCost | None:
-    """Return the hourly cost of these numbers of accelerators by kind. None if it is unknown: no accelerator is in use,
-    a kind has no price, or the prices are in several currencies."""
-    prices = [
-        (environment.accelerators[kind].price_per_hour, count)
-        for kind, count in accelerators.items()
-        if count and kind in environment.accelerators
-    ]
-    known = [(price, count) for price, count in prices if price is not None]
-    if not known or len(known) < len(prices) or len({price.currency for price, _ in known}) > 1:
-        return None
-    hourly = sum((Decimal(str(price.amount)) * count for price, count in known), Decimal(0))
-    return HourlyCost(hourly, known[0][0].currency, min(price.as_of for price, _ in known))

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from trainform.backends.paths import value_at
 from trainform.errors import list_names
 from trainform.manifests.shapes import quantity
-from trainform.plan.roles import hourly_cost
+from trainform.plan.costs import hourly_cost
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.effects import SIZE

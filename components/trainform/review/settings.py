@@ -12,8 +12,8 @@ from trainform.deployed.releases.gates import needs_release, required_gates
 from trainform.errors import Problem
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.differences import Difference, differences, shown
+from trainform.plan.costs import HourlyCost
 from trainform.plan.inputs import recorded_environment
-from trainform.plan.model import HourlyCost
 from trainform.review import steps
 from trainform.review.context import Context, User
 from trainform.review.model import Change

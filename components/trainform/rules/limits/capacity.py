@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from trainform.errors import list_names
-from trainform.plan.roles import hourly_cost
+from trainform.plan.costs import hourly_cost
 from trainform.rules.limits.resources import Demand, by_kind, demands, readable, with_demands
 from trainform.rules.limits.rule import Finding, Judged
 from trainform.spec.environment import Environment
