@@ -15,7 +15,7 @@ from trainform.cli.main import VERBS, build_app
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "command-line.md"
 BEGIN, END = "<!-- begin of what `make golden` writes -->", "<!-- end of what `make golden` writes -->"
-EVERYWHERE = {"quiet", "help"}
+EVERYWHERE = {"--quiet", "--help", "--output", "-o"}
 SHARED = ("environment", "all", "run", "set", "output", "o", "quiet")
 WITH_SHARED = "check"
 
@@ -55,7 +55,7 @@ def _row(named: tuple[str, Any]) -> tuple[str, str, str]:
 
 
 def _is_own(parameter: Any) -> bool:
-    return parameter.param_type_name == "option" and parameter.name not in EVERYWHERE and not parameter.hidden
+    return parameter.param_type_name == "option" and EVERYWHERE.isdisjoint(parameter.opts) and not parameter.hidden
 
 
 def _shared_options() -> Iterator[tuple[str, str]]:

@@ -21,12 +21,15 @@ from trainform.spec.limits import VolumeType
 from trainform.spec.metadata import OnChange, field_text, on_change
 from trainform.spec.quantities import Bytes, Duration, Quantity, Size
 
-INTRODUCTION = """\
-Written by `make golden` from the models in `components/trainform/spec`. Editors show the same texts from \
-the JSON Schema that the first line of each file names.
+OF_EXPERIMENT = """\
+Written by `make golden` from the models in `components/trainform/spec`. Editors show the same texts from the JSON \
+Schema that the first line of each file names. What a cluster offers and allows is in [an environment](environment.md).
 
 In the tables `ssh.port` stands for `ssh: {port: 2222}`, and `init[].name` for `init: [{name: first}]`. The column \
 `changes` says what a change does to a deployed job; empty, it makes a new revision, with which the job starts again:"""
+OF_ENVIRONMENT = """\
+Written by `make golden`, and read as the page of [an experiment](fields.md). `NAME` stands for a key of your choice. \
+The column `changes` says what a change does:"""
 COLUMNS = ("field", "type", "default", "meaning", "changes")
 MOST_ROWS = 5
 """A section with as many fields, in one place of the files, is a part of the table above it."""
@@ -70,17 +73,15 @@ CHANGES = {
 
 def experiment_page() -> str:
     """Return the page with every field of an experiment, in the order of the file."""
-    other = "What a cluster offers and allows is in [an environment](environment.md)."
-    return _page("The fields of an experiment", other, Experiment, "")
+    return _page("The fields of an experiment", OF_EXPERIMENT, Experiment, "")
 
 
 def environment_page() -> str:
     """Return the page with every field of an environment that the page of the experiment does not have."""
-    other = "What runs is in [an experiment](fields.md)."
-    return _page("The fields of an environment", other, Environment, "fields.md")
+    return _page("The fields of an environment", OF_ENVIRONMENT, Environment, "fields.md")
 
 
-def _page(title: str, other: str, kind: type[Model], elsewhere: str) -> str:
+def _page(title: str, introduction: str, kind: type[Model], elsewhere: str) -> str:
     tables = _Tables(kind, elsewhere)
     sections = [block for model in tables.models for block in tables.section(model)]
     used = dict.fromkeys(change for model in (*tables.models, *tables.inside) for change in _changes(model))
@@ -88,7 +89,7 @@ def _page(title: str, other: str, kind: type[Model], elsewhere: str) -> str:
     for change in used:
         if change.value and CHANGES[change]:
             legend.setdefault(f"`{CHANGES[change]}`", change.value.removeprefix("A change "))
-    blocks = map(paragraph, (other, *INTRODUCTION.split("\n\n")))
+    blocks = map(paragraph, introduction.split("\n\n"))
     return page(f"# {title}", *blocks, table(("changes", "a change"), legend.items()), *sections)
 
 
