@@ -42,8 +42,8 @@ def test_the_stack_of_a_program_is_reviewed_compared_and_destroyed(project: Proj
     program.write_text(PROGRAM)
     project.program_stack(STACK, {"trainform:experiment": "bert-1e-4"})
     project.up(STACK)
-    assert as_data(trainform(project, "drift", STACK, "--format", "json"))["outcome"] == "in sync"
-    (now,) = as_data(trainform(project, "history", "bert-1e-4", "--format", "json"))["stacks"]
+    assert as_data(trainform(project, "drift", STACK, "--output", "json"))["outcome"] == "in sync"
+    (now,) = as_data(trainform(project, "history", "bert-1e-4", "--output", "json"))["stacks"]
     assert now["stack"] == STACK
     assert {"bert-1e-4", "bert-3e-4"} <= {*trainform(project, "stacks").succeeded().split()}
 
