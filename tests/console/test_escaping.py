@@ -50,7 +50,7 @@ def test_a_second_time_changes_nothing(text: str) -> None:
 
 
 @given(st.text())
-def test_without_invisible(text: str) -> None:
+def test_strip_invisible(text: str) -> None:
     assert escaped(strip_invisible(text)) == strip_invisible(text)
     assert [character for character in text if escaped(character) == character] == [*strip_invisible(text)]
 
@@ -61,6 +61,6 @@ def test_the_samples_are_such(sample: str) -> None:
     assert escaped(sample).isascii()
 
 
-def test_without_sequences() -> None:
+def test_strip_sequences() -> None:
     assert strip_sequences("\x1b[1;31mred\x1b[0m \x1b[2K\x1b[3Aup\x1b[?25l") == "red up"
     assert strip_sequences("a\x1b]8;;https://example.com\x1b\\b\x1b]0;title\x07c\x1bP1$r0m\x1b\\d") == "abcd"

@@ -22,8 +22,7 @@ class Cluster:
         self.api.close()
 
     def get(self, kind: str, name: str, namespace: str = "") -> Answer:
-        """Return the answer for an object of one of the `objects.KINDS`. It may be missing, or forbidden. namespace:
-        for namespaced kinds."""
+        """Return the answer for an object of one of the `KINDS`. It may be missing, or forbidden."""
         return self.get_at(path_of(kind, namespace, name))
 
     def get_at(self, path: str) -> Answer:

@@ -1,5 +1,4 @@
-"""A report as Markdown of GitHub's kind, to be posted: no name and no value can become a tag, a link, a picture, a
-mention or a line of its own."""
+"""A report as Markdown for GitHub. No name or value can become a tag, a link, a picture, a mention or a line."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ def render_documents(given: Iterable[Sequence[Section]]) -> str:
 
 
 def section(part: Section, heading: str) -> Iterator[str]:
-    """Yield the heading and the blocks of a section; items that follow each other are one list. At the head of a
-    document, sentences are paragraphs."""
+    """Yield the heading and the blocks of a section. Items in a row are one list; at the head, paragraphs."""
     yield f"{heading} {prose(part.heading)}"
     listed: list[str] = []
     for block in part.blocks:

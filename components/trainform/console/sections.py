@@ -66,8 +66,7 @@ class Section(Struct, frozen=True):
 
 
 def bounded(sections: Iterable[Section]) -> list[Section]:
-    """Return the sections that have a block, with long texts cut and long lists ended: a preview may hold names of any
-    length, and any number of them."""
+    """Return the sections that have a block, with long texts and lists cut: a preview may hold any names."""
     return [
         Section(cut(part.title, LONGEST_SENTENCE), _ended(map(_bounded, part.blocks), MOST_ITEMS, Item), part.verdict)
         for part in sections

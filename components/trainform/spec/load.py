@@ -248,8 +248,7 @@ def parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
 
 
 def type_problems(path: str, given: object, kinds: type | tuple[type, ...], needed: str, fix: str) -> list[Problem]:
-    """Return a problem if a value from a Python program has none of these types. It may hold secrets, so it is not
-    shown."""
+    """Return a problem if a value of a program has none of these types. It is not shown: it may be a secret."""
     if isinstance(given, kinds):
         return []
     return [Problem(path, None, f"the value is of the type {type(given).__name__}, and must be {needed}", fix)]

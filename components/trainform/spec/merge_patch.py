@@ -1,5 +1,4 @@
-"""JSON merge patches (RFC 7386) with one addition for Kubernetes: a mapping can patch the items of a list by their
-names."""
+"""JSON merge patches (RFC 7386). In addition, a mapping patches the items of a list by their names."""
 
 from __future__ import annotations
 

@@ -58,8 +58,7 @@ def _claim(experiment: Mapping[str, Any], key: str) -> str:
 
 
 class Past(Struct, frozen=True):
-    """The releases that a stack has followed. current: None if it follows the experiment's file. deployed: the releases
-    that were deployed; None if unknown."""
+    """The releases of a stack. current: the followed one; None: the file. deployed: those deployed; None: unknown."""
 
     releases: Mapping[str, Release]
     current: str | None

@@ -20,15 +20,13 @@ PROCESSES = 2
 
 
 def smaller_plan(plan: Plan, experiment: Experiment, environment: Environment, processes: int) -> Plan:
-    """The plan with at most this many processes on each node. World size, slots and variables follow from that; the
-    names stay the same, and so do the pods whose end is that of the job."""
+    """Return the plan with at most this many processes on each node. Names and the pods that end the job stay."""
     smaller = draft_plan(_reduced(experiment, processes), environment, plan.run, plan.revision)
     return structs.replace(smaller, ends_with=plan.ends_with)
 
 
 def reduce_processes(live: Workload, planned: Workload, smaller: Workload) -> Workload:
-    """The live pods with the numbers of the smaller plan: values that are as planned become those of the smaller plan,
-    and values that the cluster has changed stay."""
+    """Return the live pods with the numbers of the smaller plan, without the values that the cluster has changed."""
     return dataclasses.replace(
         live,
         pods=tuple(

@@ -150,7 +150,7 @@ def test_the_command(start: Starter, tmp_path: Path) -> None:
     out, err = process.communicate(timeout=320)
     out = before + out
     assert process.returncode == 1
-    assert "worker: 2 CPU processes in place of 8 a800" in out
+    assert "worker: 2 CPU processes instead of 8 a800" in out
     assert "Secret hf is not on this machine, so a stand-in takes its place: token = " in out
     assert {"worker-0 | rank 0 of 2", "worker-1 | rank 1 of 2"} <= set(out.splitlines())
     rows = [line.split() for line in out.splitlines() if line.strip().startswith("worker-") and "|" not in line]

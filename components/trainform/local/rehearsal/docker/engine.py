@@ -366,7 +366,7 @@ def one_line(error: BaseException) -> str:
 
 
 def repository_and_tag(name: str) -> tuple[str, str | None]:
-    """The repository, and the tag or digest. Without one it is `latest`, because Docker would fetch every tag."""
+    """Return the repository, and the tag or digest. Without one it is `latest`: Docker would fetch every tag."""
     if "@" in name:
         repository, _, digest = name.partition("@")
         return repository, digest

@@ -142,7 +142,7 @@ def docker_mount(mount: Mount, paths: VolumePaths) -> dict[str, Any]:
 
 
 def volume_mount(name: str, target: str, read_only: bool) -> dict[str, Any]:
-    """A mount of a Docker volume. NoCopy, because Kubernetes does not copy the image's files into an empty volume."""
+    """Return a mount of a Docker volume. NoCopy: Kubernetes does not copy files of the image into an empty volume."""
     return {
         "Type": "volume",
         "Source": name,

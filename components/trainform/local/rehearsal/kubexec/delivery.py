@@ -13,7 +13,7 @@ from trainform.plan.model import Agent
 
 
 def insert_relays(workload: Workload) -> Workload:
-    """The workload with a relay in each pod that gets kubectl from its operator, and a note for each of these pods."""
+    """Return the workload with a relay, and a note, for each pod that gets kubectl from its operator."""
     agent = workload.agent
     if agent is None:
         return workload
