@@ -82,7 +82,12 @@ def problems(*texts: str) -> dict[str, tuple[str, str]]:
             "write a whole number",
         ),
         ("queue=nowhere", "--set queue", "the environment has no queue of this name", "known: default, night"),
-        ("name=other", "--set name", "another name is another experiment, with its own objects", "copy the file"),
+        (
+            "name=other",
+            "--set name",
+            "another name is another experiment, with its own objects",
+            "`trainform new NAME --from EXPERIMENT`",
+        ),
         (
             "environments.dev.queue=night",
             "--set environments.dev.queue",
