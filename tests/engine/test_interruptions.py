@@ -16,6 +16,7 @@ pytestmark = pytest.mark.proof("kills at every moment")
 # What is there when the engine is killed: each object in the order in which it is made, seen on the live cluster.
 MOMENTS: dict[str, Callable[[Live, str], bool]] = {
     "the service is made": lambda live, namespace: live.find("services", "extras", namespace) is not None,
+    "the queue is made": lambda live, namespace: live.find("queues", "extras") is not None,
     "the job is made": lambda live, namespace: bool(live.find_all("jobs", namespace)),
     "the pods run": lambda live, namespace: any(
         pod["status"].get("phase") == "Running" for pod in live.find_all("pods", namespace)
