@@ -92,7 +92,7 @@ def test_the_note_names_pods_that_run_on_and_their_accelerators() -> None:
     (note,) = [text for text in plan(**LAUNCHER, policies=[]).notes if "nothing ends" in text]
     assert note == (
         "nothing ends this job when the role launcher completes: the pods of worker, with 24 a800, run until they "
-        "end by themselves, or until the job is deleted; remove the policy that takes the place of the plan's own"
+        "end by themselves, or until the job is deleted; remove the policy that replaces the plan's policy"
     )
     (note,) = [text for text in plan(**CHIEF, policies=[]).notes if "nothing ends" in text]
     assert "completes: the pods of ps and worker run until" in note

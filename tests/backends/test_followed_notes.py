@@ -66,7 +66,7 @@ FOLLOWED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("write `restart: never` to end the job at the first failure",
         {"backend": "kubedl", "roles": MASTER, "restart": "on-failure"},
      {"backend": "kubedl", "roles": MASTER, "restart": "never"}),
-    ("remove the policy that takes the place of the plan's own",
+    ("remove the policy that replaces the plan's policy",
         {"roles": {"worker": {}, "extra": EXTRA}, "policies": []}, {"roles": {"worker": {}, "extra": EXTRA}}),
     ("write the policy `TaskFailed: TerminateJob` to end it at restart 3", {"launcher": ELASTIC},
      {"launcher": ELASTIC, "policies": [{"event": "TaskFailed", "action": "TerminateJob"}]}),

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 LIST = Path(__file__).resolve().parents[2] / "docs" / "README.md"
-_LINK = re.compile(r"^- \[([^]]*)\]\(([^)]*)\)[:,.]?\s*(.*?)(?=^- |\Z)", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"^- \[([^]]*)\]\(([^)]*)\)[:,.]?\s*(.*?)(?=^- |\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def llms_index() -> str:

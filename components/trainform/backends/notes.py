@@ -29,7 +29,7 @@ NOTES = {
     "ttl": "ttl: the job is deleted {seconds} s after its end, and the next `pulumi up` after a `pulumi refresh` "
     "makes it again and trains again; leave it out to keep the job",
     "no-end": "nothing ends this job when the role {role} completes: the pods of {others} run until they end by "
-    "themselves, or until the job is deleted; remove the policy that takes the place of the plan's own",
+    "themselves, or until the job is deleted; remove the policy that replaces the plan's policy",
     "patched-end": "{fields}: the patch decides whether this job ends when the role {role} completes; if it does not, "
     "the pods of {others} run until they end by themselves, or until the job is deleted; remove the patch to end it as "
     "planned",
@@ -44,7 +44,7 @@ NOTES = {
     "those of other nodes may wait for it for ever; write `[ReadWriteMany]`, or limit the volume by `roles`",
     "written-at-once": "step {step} ({place}) runs in {pods} pods at once, and several of them can write to "
     "{claims}; if it does, {fix}",
-    "other-world": "{field}: it takes the place of the plan's {planned}, so the launcher and its processes see your "
+    "other-world": "{field}: it replaces the plan's {planned}, so the launcher and its processes see your "
     "value; remove it for the plan's",
     "patched": "patched; not part of the plan: {paths}",
 }

@@ -30,7 +30,7 @@ class Runtime(Model, on_change=OnChange.NEW_REVISION):
     file: NonEmpty | None = Field(
         default=None,
         json_schema_extra=OnChange.NO_OBJECT,
-        description="YAML file of the same runtime, for `trainform check`. Empty: only `up` reads it.",
+        description="YAML file of the same runtime, so that `trainform check` can read it. Empty: none.",
     )
     # content of the file; only `spec.load` reads files
     _content: dict[str, Any] | None = PrivateAttr(default=None)

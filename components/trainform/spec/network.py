@@ -23,7 +23,7 @@ class Topology(OneOf, on_change=OnChange.NEW_REVISION):
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="Highest tier of HyperNode that the gang may span. Empty: by name.",
+        description="Highest tier of HyperNode that the gang may span, instead of its name. Empty: none.",
     )
     highest_tier_name: Subdomain | None = Field(default=None, description="Name of that tier. Empty: by number.")
 

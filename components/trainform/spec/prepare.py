@@ -75,7 +75,7 @@ class Step(OneOf, on_change=OnChange.NEW_REVISION):
 
     name: Label = Field(max_length=40, description="Its name in the pod.")
     git: GitCheckout | None = Field(
-        default=None, description="Check out a commit; the image needs git. Empty: `command`."
+        default=None, description="Check out a commit, instead of a `command`; the image needs git. Empty: none."
     )
     command: Command | None = Field(default=None, description="What it runs. Empty: `git`.")
     image: Image | None = Field(default=None, description="Image with the program. Empty: the role's image.")

@@ -87,13 +87,13 @@ class Policy(Model, on_change=OnChange.NEW_REVISION):
         | None
     ) = Field(
         default=None,
-        description="Event to act upon; a scale-down raises PodEvicted too. Empty: an exit code.",
+        description="Event to act upon; a scale-down raises PodEvicted too. Set it or `exit_code`. Empty: none.",
     )
     exit_code: int | None = Field(
         default=None,
         ge=-(2**31),
         le=2**31 - 1,
-        description="Exit code of the first container, not 0. Empty: an event.",
+        description="Exit code of the first container, not 0. Set it or `event`. Empty: none.",
     )
     timeout: Duration | None = Field(
         default=None, description="Time before it acts; PodPending needs it. Empty: at once."

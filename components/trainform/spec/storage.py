@@ -47,7 +47,7 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
     size: Size | None = Field(
         default=None,
         json_schema_extra=OnChange.GROWS,
-        description="Requested size of a new claim. Empty: `claim` exists.",
+        description="Requested size of a new claim. Set it or `claim`. Empty: none.",
     )
     storage_class: Label | None = Field(
         default=None,

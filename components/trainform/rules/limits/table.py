@@ -34,8 +34,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-POD-6",
-        "No label and no annotation of a list of known ones gives pods more than their specs show; others are not "
-        "judged.",
+        "Pods set none of the known labels and annotations that add containers, devices or rights.",
         pods.keys,
         ("metadata_keys",),
     ),
@@ -61,7 +60,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-RES-4",
-        "The shared memory of a pod is a part of its node's memory.",
+        "Shared memory is at most the allowed share of the node's memory.",
         resources.shared_memory,
         ("shared_memory_share",),
     ),
@@ -101,7 +100,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-QUE-2",
-        "Experiments bring queues within the environment's limits and change none of its own.",
+        "An experiment's own queue stays within the limits, and the environment's queues are unchanged.",
         objects.own_queues,
         ("own_queues", "max_queue_weight"),
     ),
@@ -120,17 +119,17 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-DATA-2",
-        "New claims are of the environment's storage classes, and bound to nothing that is there already.",
+        "New claims are of the environment's storage classes, and bind no existing volume.",
         objects.new_claims,
     ),
     Rule("TF-RUN-1", "A job is deleted some time after its end.", objects.deleted_after_end, severity="off"),
     Rule(
         "TF-RUN-2",
-        "Pods end within the environment's longest time, and have no more than a day to end.",
+        "Pods end within the environment's longest time, with a grace period of at most one day.",
         objects.run_time,
         ("max_run_time",),
     ),
-    Rule(SECRETS, "Secrets stand nowhere as plain text.", secrets.plain_secrets, fixed=True),
+    Rule(SECRETS, "No secret is written as plain text.", secrets.plain_secrets, fixed=True),
 )
 
 BY_CODE = {rule.code: rule for rule in RULES}
