@@ -242,7 +242,7 @@ def test_a_value_for_all_roles_is_noted_once() -> None:
     ],
 )  # fmt: skip
 def test_a_variable_that_the_launcher_needs(parts: dict[str, Any], told: list[str]) -> None:
-    assert [note for note in notes(**parts) if "takes the place" in note] == told
+    assert [note for note in notes(**parts) if "replaces the plan" in note] == told
 
 
 # --- patches
