@@ -32,7 +32,7 @@ def object_changes(context: Context) -> list[ObjectChange]:
     return [
         _object_change(step, names.get(step.urn, NO_NAMES))
         for step in context.preview.steps
-        if steps.is_resource(step) and steps.fate(step) != "none" and not steps.is_record(step)
+        if steps.is_resource(step) and steps.action(step) != "none" and not steps.is_record(step)
     ]
 
 
@@ -57,7 +57,7 @@ def _follows(found: Difference, names: Names) -> bool:
 
 
 def _object_change(step: Step, names: Names) -> ObjectChange:
-    change, kind, was = steps.fate(step), steps.kind(step), steps.kind_before(step)
+    change, kind, was = steps.action(step), steps.kind(step), steps.kind_before(step)
     goes = change in ("delete", "replace") and not steps.leaves(step)
     if was != kind and change == "replace":  # on another operator every field is another one
         fields = [FieldChange(path="kind", before=was, after=kind)]
@@ -104,7 +104,7 @@ def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Differenc
             yield each
     hidden = [*masked_changes(step)]
     yield from hidden
-    if not found and not hidden and steps.kind(step) == steps.SECRET and steps.fate(step) == "update":
+    if not found and not hidden and steps.kind(step) == steps.SECRET and steps.action(step) == "update":
         fields = [field for field in steps.SECRET_VALUES if field in step.new.inputs]
         yield from (Difference((field,), (field,), MASK, CHANGED_MASK) for field in fields)
 

@@ -16,7 +16,7 @@ from trainform.plan.costs import hourly_cost
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.effects import SIZE
-from trainform.review.fate import Fate, fate
+from trainform.review.job_change import JobChange, job_change
 from trainform.review.model import Cost, Money
 from trainform.review.objects import accelerators_of, demands_of, places_pods, templates_of
 from trainform.review.preview import State, Step
@@ -94,7 +94,7 @@ def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
     return (difference / before.amount * 100).quantize(TENTH, ROUND_HALF_UP)
 
 
-def spent_by(happens: Fate, context: Context) -> Money | None:
+def spent_by(happens: JobChange, context: Context) -> Money | None:
     """Return the cost of a running job that ends, since its first pod started; None if it is unknown."""
     live = happens.live
     if happens.kind not in ("replace", "delete") or happens.state != "running" or live is None or context.live is None:
@@ -118,7 +118,9 @@ def _cost_of_jobs(context: Context, environment: Environment | None, *, after: b
     idle = {job: "" if after and places_pods(job) else _idle(job, context) for job in jobs}
     running = [job for job in jobs if not idle[job]]
     side = _side(running, environment, after=after) if running else Side(None)
-    notes = [f"The job {fate(context, job).name} is {why} and costs nothing now." for job, why in idle.items() if why]
+    notes = [
+        f"The job {job_change(context, job).name} is {why} and costs nothing now." for job, why in idle.items() if why
+    ]
     return side if after else structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))
 
 
@@ -136,7 +138,7 @@ def _exists(job: JobReview, *, after: bool) -> bool:
 
 def _idle(job: JobReview, context: Context) -> str:
     """Return why the deployed job takes no accelerators now, after the word `is`; "" if it does, or if unknown."""
-    happens = fate(context, job)
+    happens = job_change(context, job)
     if happens.state == "absent":
         return "not in the cluster"
     phase = "" if happens.live is None else happens.live.phase
@@ -197,7 +199,7 @@ def _add_claims(side: Side, context: Context, *, after: bool) -> Side:
 def _claims(given: Iterable[Step], *, after: bool) -> Iterator[State]:
     """Yield the claims that exist before or after the change. A kept claim that leaves the stack still costs."""
     for step in steps.of_kind((*given,), steps.CLAIM):
-        leaves = step.old is not None and step.old.keep and steps.fate(step) in ("delete", "replace")
+        leaves = step.old is not None and step.old.keep and steps.action(step) in ("delete", "replace")
         if step.operation != "read":
             states = [step.new, step.old if leaves and not steps.is_one_object(step) else None]
             yield from filter(None, states if after else [step.old])

@@ -64,5 +64,5 @@ def _changing(context: Context) -> Iterator[Use]:
     for kind in KINDS:
         for step in steps.of_kind(steps.others(context), kind):
             kept = steps.no_longer_kept(step) or steps.no_longer_protected(step)
-            if kept or steps.fate(step) not in ("none", "create"):
+            if kept or steps.action(step) not in ("none", "create"):
                 yield kind, steps.name_before(step)

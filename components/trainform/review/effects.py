@@ -13,7 +13,7 @@ from trainform.review import steps
 from trainform.review.causes import VERSION, because
 from trainform.review.changes import field_differences
 from trainform.review.context import Context
-from trainform.review.fate import Fate, accelerators, fate
+from trainform.review.job_change import JobChange, accelerators, job_change
 from trainform.review.model import Change, Effect, EffectKind, Thing
 from trainform.review.mounts import kept_claims
 from trainform.review.preview import Step
@@ -78,7 +78,7 @@ _Causes = Callable[[Step], list[Change]]
 def effects(context: Context) -> list[Effect]:
     """Return all that happens: each job with its objects, then what belongs to no job. One effect `none` if nothing
     happens. If the preview failed or is not complete, the last effect says that there may be more."""
-    found = [effect for job in context.jobs for effect in _of_job(fate(context, job))]
+    found = [effect for job in context.jobs for effect in _of_job(job_change(context, job))]
     found += _of_objects(steps.others(context), lambda step: platform_causes(step, context))
     found += _of_settings(context)
     happens = any(effect.kind not in ("keep", "none") for effect in found)
@@ -120,12 +120,12 @@ def _of_settings(context: Context) -> Iterator[Effect]:
 # --- jobs
 
 
-def _of_job(happens: Fate) -> Iterator[Effect]:
+def _of_job(happens: JobChange) -> Iterator[Effect]:
     job = happens.job
     rest = tuple(step for step in job.steps if step != job.job and not steps.is_record(step))
     if happens.kind != "none":  # launch scripts and Services of a new revision follow from it
         yield job_effect(happens)
-        rest = tuple(step for step in rest if _is_own(step) or steps.fate(step) == "unknown")
+        rest = tuple(step for step in rest if _is_own(step) or steps.action(step) == "unknown")
     elif happens.job.job is not None and happens.state == "absent":
         yield _effect("job absent", "job", happens.name, data={"state": happens.state})
     if happens.kind == "replace":
@@ -133,7 +133,7 @@ def _of_job(happens: Fate) -> Iterator[Effect]:
             yield _effect("claim stays", "claim", claim, path=listed(paths))
     of_objects = [*_of_objects(rest, lambda step: object_causes(step, happens))]
     yield from of_objects
-    if any(steps.is_record(step) and steps.fate(step) == "update" for step in job.steps):
+    if any(steps.is_record(step) and steps.action(step) == "update" for step in job.steps):
         if happens.kind == "none" and not of_objects and happens.causes.visible:
             yield _effect("recorded", "record", job.name, happens.causes.visible)
         if happens.versions:
@@ -141,7 +141,7 @@ def _of_job(happens: Fate) -> Iterator[Effect]:
             yield _effect("version", "record", job.name, causes, versions=happens.versions)
 
 
-def job_effect(happens: Fate, case: str = "") -> Effect:
+def job_effect(happens: JobChange, case: str = "") -> Effect:
     """Return what happens to the job object. case: another sentence than that of what happens."""
     if not case:
         case = "job stop" if happens.kind == "delete" and happens.state == "running" else f"job {happens.kind}"
@@ -167,7 +167,7 @@ def job_effect(happens: Fate, case: str = "") -> Effect:
     return _effect(case, "job", name, data=data, the=the, why=why, note=note, operation=operation)
 
 
-def _already_deployed(happens: Fate) -> str:
+def _already_deployed(happens: JobChange) -> str:
     """Return what is known of a job that is created although it is deployed."""
     step, deployed = happens.job.job, "" if happens.job.before is None else happens.job.before.job
     if happens.again and step is not None and step.old is not None:
@@ -176,7 +176,7 @@ def _already_deployed(happens: Fate) -> str:
     return f"; {which} is recorded as deployed and is not in Pulumi's state" if deployed else ""
 
 
-def _the_job(happens: Fate, size: str) -> str:
+def _the_job(happens: JobChange, size: str) -> str:
     """The existing job with what the cluster reports of it: `the running job sdxl-lora-1f3a9c (32 a800, up 16 h)`."""
     word = f"{happens.state} " if happens.state in ("running", "finished") else ""
     phase = "" if happens.live is None or happens.live.phase == "Running" else happens.live.phase
@@ -187,7 +187,7 @@ def _the_job(happens: Fate, size: str) -> str:
     return f"the {word}job {happens.name}{_in_brackets('; '.join(filter(None, [known, unknown])))}"
 
 
-def _size(happens: Fate, *, after: bool) -> str:
+def _size(happens: JobChange, *, after: bool) -> str:
     """The accelerators of the job, or its pods where it has none; empty if unknown."""
     record = happens.job.after if after else happens.job.before
     if record is None or record.model is None:
@@ -203,7 +203,7 @@ def _of_objects(given: Iterable[Step], causes: _Causes) -> Iterator[Effect]:
     """Yield the effects on other objects than jobs: one for each that matters, and one for several others of a kind."""
     groups: dict[tuple[str, str], list[Step]] = defaultdict(list)
     for step in sorted(filter(steps.is_resource, given), key=_order):
-        groups[step.type, steps.fate(step)].append(step)
+        groups[step.type, steps.action(step)].append(step)
     for (_, happens), found in groups.items():
         kind = steps.kind(found[0])
         if _is_own(found[0]) or len(found) == 1 or happens not in VERBS:
@@ -231,12 +231,12 @@ def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
         yield _about(step, "no longer kept", of_keep, after_keep=AFTER_KEEP[protected], why="")
     if steps.no_longer_protected(step):
         yield _about(step, "no longer protected")
-    happens = steps.fate(step)
+    happens = steps.action(step)
     if happens != "none":
         yield _changed(step, happens, others if happens in ("update", "replace") else [])
 
 
-def _changed(step: Step, happens: steps.Fate, causes: list[Change]) -> Effect:
+def _changed(step: Step, happens: steps.Action, causes: list[Change]) -> Effect:
     kept = step.old is not None and step.old.keep
     if happens == "replace" and kept and steps.is_one_object(step):
         return _about(step, "refused", causes, refused=refused(step))
@@ -279,7 +279,7 @@ def refused(step: Step) -> str:
     return "" if was == will else "; its spec differs, so `pulumi up` will be refused here"
 
 
-def object_causes(step: Step, of_job: Fate) -> list[Change]:
+def object_causes(step: Step, of_job: JobChange) -> list[Change]:
     """Return the changes of the experiment or the environment that change an object of a job."""
     kind = steps.kind(step)
     if kind == steps.CLAIM:

@@ -10,7 +10,7 @@ from trainform.console.sections import counted, listed
 from trainform.errors import list_names
 from trainform.review.context import Context
 from trainform.review.effects import job_effect
-from trainform.review.fate import Fate, fate
+from trainform.review.job_change import JobChange, job_change
 from trainform.review.model import Capacity, Cost, Effect, Finding
 
 MOST_NAMED = 2
@@ -47,7 +47,7 @@ def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) ->
     lost = [effect for effect in effects if effect.thing == "namespace" and effect.kind in DESTROYS]
     yield from (effect.sentence for effect in lost)
     others = [effect for effect in effects if effect not in lost]
-    jobs = [found for job in context.jobs if (found := fate(context, job)).kind != "none"]
+    jobs = [found for job in context.jobs if (found := job_change(context, job)).kind != "none"]
     clause = f"never starts: {context.missing[0]} does not exist" if context.missing else capacity.clause
     if len(jobs) == 1:
         destroyed = [effect for effect in others if effect.kind in DESTROYS and effect.thing != "job"]
@@ -64,7 +64,7 @@ def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) ->
         yield f"{text[0].upper()}{text[1:]}."
 
 
-def _job(job: Fate, clause: str) -> str:
+def _job(job: JobChange, clause: str) -> str:
     """Return the change of the only job, and the reason why the new one does not start."""
     stops = clause and job.kind == "replace" and job.state == "running"
     text = job_effect(job, "job stop and create" if stops else "").sentence.removesuffix(".")

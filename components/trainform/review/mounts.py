@@ -73,7 +73,7 @@ def _source(volume: Mapping[str, Any]) -> Mount | None:
 def kept_claims(job: JobReview) -> dict[str, list[str]]:
     """Return the claims that stay and that all pods see unchanged, with their mount paths."""
     was, will = (mounts(job, old=old) for old in (True, False))
-    changed = {steps.name(step) for step in steps.of_kind(job.steps, steps.CLAIM) if steps.fate(step) not in STAYS}
+    changed = {steps.name(step) for step in steps.of_kind(job.steps, steps.CLAIM) if steps.action(step) not in STAYS}
     before, after = (_places_of_claims(side, was.keys() & will.keys()) for side in (was, will))
     return {
         claim: sorted({path for _, path, _ in places})

@@ -43,7 +43,7 @@ def metadata_of(state: State | None) -> dict[str, Any]:
 def places_pods(job: JobReview) -> bool:
     """True if the engine creates or replaces the job object, or changes in place how many pods it has."""
     step = job.job
-    if step is None or step.new is None or steps.fate(step) == "none":
+    if step is None or step.new is None or steps.action(step) == "none":
         return False
     return step.operation != "update" or step.old is None or _numbers(step.old) != _numbers(step.new)
 

@@ -57,7 +57,7 @@ def _node(job: JobReview, key: str, before: Side, after: Side) -> PictureNode:
     mark = _mark(key in before.nodes, key in after.nodes)
     if kind in KINDS:
         mark = _mark_of_object(job, KINDS[kind], name)
-    elif mark == "same" and job.job is not None and steps.fate(job.job) == "replace":
+    elif mark == "same" and job.job is not None and steps.action(job.job) == "replace":
         mark = "restarted"
     elif mark == "same" and old != new:
         mark = "changed"
@@ -68,7 +68,7 @@ def _mark_of_object(job: JobReview, kind: str, name: str) -> Mark:
     """Return the mark of a queue or claim: "same" for one that the stack does not create, and for a kept one."""
     for step in job.steps:
         if step.is_object and step.kind == kind and steps.name(step) == name and not steps.leaves(step):
-            return OF_OBJECTS.get(steps.fate(step), "same")
+            return OF_OBJECTS.get(steps.action(step), "same")
     return "same"
 
 

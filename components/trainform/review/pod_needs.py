@@ -82,7 +82,7 @@ def needs_of(context: Context) -> tuple[Need, ...] | None:
 def freed(context: Context) -> set[str]:
     """Return NAMESPACE/NAME of the jobs whose room is free for the new pods: those that are replaced, deleted or
     scaled."""
-    deleted = {step.urn for step in context.preview.steps if steps.fate(step) == "delete" and not steps.leaves(step)}
+    deleted = {step.urn for step in context.preview.steps if steps.action(step) == "delete" and not steps.leaves(step)}
     ending = (job for job in context.jobs if places_pods(job) or (job.job is not None and job.job.urn in deleted))
     return {name for job in ending for name in own_names(job)}
 

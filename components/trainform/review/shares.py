@@ -37,7 +37,7 @@ def shares_of(context: Context, *, own: bool = True) -> dict[str, LiveQueue]:
             if step.new is None and step.kind == "Queue":
                 queues.pop(name, None)
         for name, step in changes:
-            if step.new is not None and (name not in queues or steps.fate(step) != "none"):
+            if step.new is not None and (name not in queues or steps.action(step) != "none"):
                 queues[name] = _changed(step, queues.get(name))
     return queues
 

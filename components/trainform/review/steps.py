@@ -11,9 +11,9 @@ from trainform.manifests.templates import Template
 from trainform.review.context import Context
 from trainform.review.preview import State, Step
 
-Fate = Literal["none", "create", "update", "replace", "delete", "unknown"]
+Action = Literal["none", "create", "update", "replace", "delete", "unknown"]
 
-FATES: Mapping[str, Fate] = {
+ACTIONS: Mapping[str, Action] = {
     **dict.fromkeys(("same", "read", "read-discard", "refresh", "remove-pending-replace"), "none"),
     "create": "create",
     "update": "update",
@@ -32,9 +32,9 @@ RECORD = {"revision", "job", "experiment", "environment"}
 COMPONENT, ENGINE = "trainform:index:", "pulumi:"
 
 
-def fate(step: Step) -> Fate:
+def action(step: Step) -> Action:
     """Return what happens to the resource."""
-    return FATES.get(step.operation, "unknown")
+    return ACTIONS.get(step.operation, "unknown")
 
 
 def is_resource(step: Step) -> bool:
@@ -124,6 +124,6 @@ def no_longer_protected(step: Step) -> bool:
 
 
 def _claim_loses(step: Step, option: str) -> bool:
-    if kind(step) != CLAIM or fate(step) not in ("none", "update") or step.old is None or step.new is None:
+    if kind(step) != CLAIM or action(step) not in ("none", "update") or step.old is None or step.new is None:
         return False
     return bool(getattr(step.old, option)) and not getattr(step.new, option)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from trainform.plan.world import in_world, plan_world
 from trainform.review.context import Context
-from trainform.review.fate import Fate, fate
+from trainform.review.job_change import JobChange, job_change
 from trainform.review.kinds import kind
 from trainform.review.model import Finding, Place
 from trainform.review.mounts import mounts
@@ -26,7 +26,7 @@ def find(context: Context) -> Iterator[Finding]:
     for missing in context.missing:
         yield MISSING.finding(context.stack, after=missing)
     for job in context.jobs:
-        happens = fate(context, job)
+        happens = job_change(context, job)
         old, new = (None if record is None else record.model for record in (job.before, job.after))
         if old is None or new is None or (happens.kind in ("none", "create", "delete") and not happens.again):
             continue
@@ -41,7 +41,7 @@ def find(context: Context) -> Iterator[Finding]:
         yield from _mounts(happens, old, new, context)
 
 
-def _world(happens: Fate, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
+def _world(happens: JobChange, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
     """In an elastic job whose bounds stay, ranks come and go as the program expects."""
     was, will = plan_world(old), plan_world(new)
     before, after = ({"nodes": world.nodes, "processes": world.processes} for world in (was, will))
@@ -53,13 +53,13 @@ def _ranked(experiment: Experiment) -> list[str]:
     return [name for name in experiment.roles if in_world(experiment, name)]
 
 
-def _place(happens: Fate, context: Context, *paths: str) -> Place:
+def _place(happens: JobChange, context: Context, *paths: str) -> Place:
     """Return where the first change at one of the paths stands, in their order; without one, the first path."""
     found = (change.place for path in paths for change in happens.causes.under(path))
     return next(found, context.locate(paths[0]))
 
 
-def _mounts(happens: Fate, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
+def _mounts(happens: JobChange, old: Experiment, new: Experiment, context: Context) -> Iterator[Finding]:
     """Yield what the pods of the ranked roles see differently."""
     pods = mounts(happens.job, old=True), mounts(happens.job, old=False)
     volumes = (volume for side in (old, new) for volume in reversed(side.storage.items()))

@@ -10,7 +10,7 @@ from trainform.manifests.shapes import quantity
 from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
-from trainform.review.fate import fate
+from trainform.review.job_change import job_change
 from trainform.review.kinds import kind
 from trainform.review.model import Change, Finding, Place
 from trainform.review.preview import State, Step
@@ -34,10 +34,10 @@ def find(context: Context) -> Iterator[Finding]:
     lost = {
         steps.name_before(step): step
         for step in steps.of_kind(context.preview.steps, steps.NAMESPACE)
-        if steps.fate(step) in ("delete", "replace") and not (step.old is not None and step.old.keep)
+        if steps.action(step) in ("delete", "replace") and not (step.old is not None and step.old.keep)
     }
     for job in context.jobs:
-        happens = fate(context, job)
+        happens = job_change(context, job)
         for step in steps.of_kind(job.steps, steps.CLAIM):
             yield from _of_claim(step, object_causes(step, happens), lost)
     for step in steps.of_kind(steps.others(context), steps.CLAIM):
@@ -48,16 +48,16 @@ def find(context: Context) -> Iterator[Finding]:
         jobs = sorted(job for namespace, _, job in holders if namespace == name)
         living = f", also what is there now: {', '.join(jobs)}" if jobs else ""
         place = next((cause.place for cause in platform_causes(step, context)), None)
-        yield NAMESPACE_GONE.finding(name, place=place, happens=steps.fate(step), living=living)
+        yield NAMESPACE_GONE.finding(name, place=place, happens=steps.action(step), living=living)
     yield from _renamed(context.preview.steps)
 
 
 def _renamed(given: Sequence[Step]) -> Iterator[Finding]:
     """Yield objects that one resource makes and another one loses. Kept ones stay, and what a patch gives back."""
-    made = {_object(step, step.new): step for step in given if step.is_object and steps.fate(step) == "create"}
+    made = {_object(step, step.new): step for step in given if step.is_object and steps.action(step) == "create"}
     made.pop((), None)
     for step in given:
-        after = made.get(_object(step, step.old)) if steps.fate(step) == "delete" else None
+        after = made.get(_object(step, step.old)) if steps.action(step) == "delete" else None
         if after is not None and after.urn != step.urn and not steps.leaves(step) and not steps.gives_up(step):
             yield RENAMED.finding(steps.name_before(step), steps.kind(step), step.name, after.name)
 
@@ -72,7 +72,7 @@ def _object(step: Step, state: State | None) -> tuple[str, ...]:
 
 def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Iterator[Finding]:
     """Yield the findings of a claim. lost: the namespaces that go with everything in them."""
-    happens, name = steps.fate(step), steps.name_before(step)
+    happens, name = steps.action(step), steps.name_before(step)
     place = None if not causes else causes[0].place
     if happens == "delete" and not steps.leaves(step):
         yield DELETED.finding(name, identity=_identity(step))

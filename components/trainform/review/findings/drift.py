@@ -50,7 +50,7 @@ def _gone(context: Context, failed: list[JobReview], not_found: list[str]) -> It
     jobs, explained = (
         {name.rpartition("/")[2] for job in each for name in own_names(job)} for each in (context.jobs, failed)
     )
-    made_anew = {_key(step) for step in context.preview.steps if step.old is not None and steps.fate(step) != "none"}
+    made_anew = {_key(step) for step in context.preview.steps if step.old is not None and steps.action(step) != "none"}
     for missing in dict.fromkeys([*not_found, *(() if context.live is None else context.live.missing)]):
         type_, _, name = missing.partition("/")
         if name in explained or f"the {type_} {name}" in context.missing:  # a missing Secret of the pods is not drift

@@ -31,7 +31,7 @@ def find(context: Context) -> Iterator[Finding]:
         yield from _prices(settings, context)
         yield from _namespace(settings, context)
     for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
-        stays = steps.fate(step) in ("none", "update") and f"{PLATFORM}::" in step.state.parent
+        stays = steps.action(step) in ("none", "update") and f"{PLATFORM}::" in step.state.parent
         if stays and step.old is not None and step.new is not None and step.new.keep and not step.old.keep:
             yield NOT_KEPT_YET.finding(steps.name_before(step))
 

@@ -33,7 +33,7 @@ Holders = Mapping[str, Mapping[str, str]]
 
 def find(context: Context) -> Iterator[Finding]:
     """Yield the findings for the owners of other jobs."""
-    changing = [(name, step) for name, step in queue_steps(context.preview) if steps.fate(step) != "none"]
+    changing = [(name, step) for name, step in queue_steps(context.preview) if steps.action(step) != "none"]
     for name, step in changing:
         yield from _check_queue(name, step, context)
     joined: set[str] = set()

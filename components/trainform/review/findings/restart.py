@@ -7,7 +7,7 @@ from typing import Any
 
 from trainform.review.context import Context
 from trainform.review.cost import spent_by
-from trainform.review.fate import Fate, fate
+from trainform.review.job_change import JobChange, job_change
 from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding
 
@@ -24,7 +24,7 @@ UNEXPLAINED = kind("TR-UNKNOWN-1")
 def find(context: Context) -> Iterator[Finding]:
     """Yield the findings of each job, in the order of the preview."""
     for job in context.jobs:
-        happens = fate(context, job)
+        happens = job_change(context, job)
         if happens.kind == "replace":
             yield from _replaced(happens, context)
         elif happens.kind == "delete" and happens.state == "running":
@@ -36,12 +36,12 @@ def find(context: Context) -> Iterator[Finding]:
         yield from () if happens.state == "finished" else _evicted(happens)
 
 
-def _spent(happens: Fate, context: Context) -> str:
+def _spent(happens: JobChange, context: Context) -> str:
     money = spent_by(happens, context)
     return "" if money is None else f"; it has cost {money.text}"
 
 
-def _replaced(happens: Fate, context: Context) -> Iterator[Finding]:
+def _replaced(happens: JobChange, context: Context) -> Iterator[Finding]:
     why = "" if happens.reasons else f" {happens.reason}"  # the place of the finding is the cause
     if happens.state == "running":
         yield _about(RESTARTED, happens, why=why, spent=_spent(happens, context))
@@ -54,7 +54,7 @@ def _replaced(happens: Fate, context: Context) -> Iterator[Finding]:
         yield _about(UNEXPLAINED, happens, next_name=happens.next_name, versions=versions)
 
 
-def _evicted(happens: Fate) -> Iterator[Finding]:
+def _evicted(happens: JobChange) -> Iterator[Finding]:
     known = f"; whether they run is not known: {happens.not_read}" if happens.not_read else ""
     for role, before, after in ((each.role, each.before, each.after) for each in happens.scaled):
         if after < before:
@@ -65,7 +65,7 @@ def _evicted(happens: Fate) -> Iterator[Finding]:
             )
 
 
-def _about(about: Kind, happens: Fate, **words: str) -> Finding:
+def _about(about: Kind, happens: JobChange, **words: str) -> Finding:
     """Return a finding about the replacement of the job: another revision makes another finding. Values are shown if
     one field alone changes, since the place is that of the first."""
     place = next((change.place for change in happens.reasons if change.place.file), None)

@@ -15,7 +15,7 @@ from trainform.manifests.templates import Place as Spot
 from trainform.manifests.templates import Template, places
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
-from trainform.review.fate import fate
+from trainform.review.job_change import job_change
 from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding, Place
 from trainform.review.preview import Step
@@ -87,7 +87,7 @@ class Subject(Struct, frozen=True):
         """The place of the first change that can be the cause; without one, of the first field that is set."""
         if self.job is None:
             return None
-        happens = fate(self.context, self.job)
+        happens = job_change(self.context, self.job)
         paths = [f"roles.{role}.{field}" for role in roles for field in fields]
         paths += [*fields, *(f"roles.{role}.pod_overrides" for role in roles), "manifest_overrides"]
         changed = happens.causes.under(*paths)
@@ -106,7 +106,7 @@ def find(context: Context) -> Iterator[Finding]:
             yield ADMISSION.finding(context.stack, after=message.text)
     jobs = {step.urn: job for job in context.jobs for step in (*filter(None, [job.job]), *job.steps)}
     for step in context.preview.steps:
-        if step.is_object and step.new is not None and steps.fate(step) not in ("none", "delete"):
+        if step.is_object and step.new is not None and steps.action(step) not in ("none", "delete"):
             job = jobs.get(step.urn)
             yield from _of_subject(Subject(_with_old(step, job), job, context))
 
@@ -116,7 +116,7 @@ def _with_old(step: Step, job: JobReview | None) -> Step:
     job is deleted in a step of its own."""
     if step.old is not None or job is None:
         return step
-    gone = (each for each in job.steps if steps.fate(each) == "delete" and each.type == step.type)
+    gone = (each for each in job.steps if steps.action(each) == "delete" and each.type == step.type)
     stem = step.name.rpartition("-")[0]
     return structs.replace(step, old=next((each.old for each in gone if each.name.rpartition("-")[0] == stem), None))
 

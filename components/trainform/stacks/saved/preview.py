@@ -64,7 +64,7 @@ def saved_review(facts: Facts, preview: Preview, environment: Environment | None
 
 def planned(preview: Preview, key: bytes) -> dict[str, Any]:
     """Return what the engine does to each resource, by its kind and name. key: of the hashes of masked values."""
-    changing = [step for step in preview.steps if steps.fate(step) != "none" or step.type.startswith(COMPARED)]
+    changing = [step for step in preview.steps if steps.action(step) != "none" or step.type.startswith(COMPARED)]
     names = [*filter(None, map(_chosen_name, changing))]
     found = dict[str, Any]()
     for step in sorted(changing, key=lambda step: (step.urn, step.operation)):
@@ -158,7 +158,7 @@ def _phase(job: Mapping[str, Any]) -> str:
 
 def _named_objects(preview: Preview, namespace: str) -> Iterator[Manifest]:
     """Yield the objects after the change, then those before it with their fields as applied last."""
-    changing = [step for step in preview.steps if step.is_object and steps.fate(step) != "none"]
+    changing = [step for step in preview.steps if step.is_object and steps.action(step) != "none"]
     for after in (True, False):
         for step in changing:
             state = step.new if after else step.old

@@ -25,7 +25,7 @@ RUNNING = ("Running", "Restarting", "Completing")
 PODS = "pods of "  # before the namespace, in what could not be read
 MOST_JOBS = 256  # whose fates are kept
 
-JobFate = Literal["none", "create", "update", "scale", "replace", "delete", "unknown"]
+ChangeKind = Literal["none", "create", "update", "scale", "replace", "delete", "unknown"]
 LiveState = Literal["running", "finished", "pending", "absent", "unknown"]
 
 
@@ -43,11 +43,11 @@ class Scaled(Struct, frozen=True):
         return f"the {'elastic ' if self.elastic else ''}role {self.role} {self.before} → {self.after}"
 
 
-class Fate(Struct, frozen=True):
+class JobChange(Struct, frozen=True):
     """The change of a job."""
 
     job: JobReview
-    kind: JobFate
+    kind: ChangeKind
     name: str
     """Name of the existing job object; of a new one the name that it gets."""
     next_name: str
@@ -103,13 +103,13 @@ class Fate(Struct, frozen=True):
 
 
 @functools.lru_cache(MOST_JOBS)
-def fate(context: Context, job: JobReview) -> Fate:
+def job_change(context: Context, job: JobReview) -> JobChange:
     """Return what happens to the job. Most parts of the report ask for it."""
     old, new = job.before, job.after
     step = job.job
     before_name = job.name if step is None else steps.name(step, step.old)
     after_name = job.name if step is None else steps.name(step, step.new)
-    happens: JobFate = "none" if step is None else steps.fate(step)
+    happens: ChangeKind = "none" if step is None else steps.action(step)
     scaled = _scaled(old, new) if happens == "update" else ()
     jobs = () if context.live is None or context.live.jobs is None else context.live.jobs
     live = next((each for each in jobs if each.name == before_name), None)
@@ -118,7 +118,7 @@ def fate(context: Context, job: JobReview) -> Fate:
         happens = "create"  # the former `up` ended half way, or the job was deleted by hand
     in_state = step is not None and step.old is not None
     ended = bool(context.preview.failed) or context.preview.incomplete
-    return Fate(
+    return JobChange(
         job=job,
         kind="scale" if scaled else happens,
         name=before_name,
@@ -160,7 +160,7 @@ def _scaled(old: Record | None, new: Record | None) -> tuple[Scaled, ...]:
     )
 
 
-def accelerators(happens: Fate, *, after: bool) -> Mapping[str, int]:
+def accelerators(happens: JobChange, *, after: bool) -> Mapping[str, int]:
     """Return the accelerators of all pods by kind; empty if the job has none, or if that is unknown."""
     record = happens.job.after if after else happens.job.before
     asked = demands_of(happens.job, happens.environment, after=after)
