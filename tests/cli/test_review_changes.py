@@ -104,6 +104,7 @@ def test_an_environment_touches_the_stacks_whose_objects_differ(project: Path) -
     assert (found.touched, found.unaffected) == ({"dev": [path]}, ["hello.dev", "mnist.dev"])
     shown = " ".join(run("review", "--no-cluster", "--changed-since", "main")[1].split())
     assert "Not previewed, since their objects do not differ: hello.dev, mnist.dev." in shown
+    assert not is_unaffected(Stack("made-by-a-program", "dev", 1), [path], found.base, project), "it has no file"
 
     (project / "stacks/Pulumi.dev.yaml").unlink()
     assert selection().unrecorded == ["dev"]

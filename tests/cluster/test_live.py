@@ -141,12 +141,14 @@ def test_the_queues_of_kueue(read: Any) -> None:
         of_kueue("ClusterQueue", "alone", {"cohortName": "flat", "stopPolicy": "HoldAndDrain"}),
         of_kueue("Cohort", "all", {"parentName": "company"}),
         of_kueue("Cohort", "flat", {}),
+        of_kueue("ClusterQueue", "below", {"cohortName": "company"}),
         workload("bert-77aa01", "False"),
         workload("mnist-0a1b2c", "True"),
     )
     assert read(objects).kueue is None
     found = read(objects, kueue=True).kueue
-    alone, research = found.cluster_queues
+    alone, below, research = found.cluster_queues
+    assert below.nested, "the cohort all lends to it"
     assert found.local_queues == {f"{NAMESPACE}/team": "research", f"{NAMESPACE}/night": "research"}
     assert found.stopped == {f"{NAMESPACE}/night": "Hold"}
     assert (alone.stopped, research.stopped) == ("HoldAndDrain", "")

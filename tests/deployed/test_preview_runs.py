@@ -45,7 +45,8 @@ def test_the_engine_is_asked_for_its_events(program: Path, tmp_path: Path) -> No
 
 def test_errors_are_without_secrets(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse battery")
-    write(program, f'echo "error: {TOKEN}" >&2', 'echo "not $PULUMI_CONFIG_PASSPHRASE" >&2', "exit 1")
+    coloured = f"printf 'error: \\033[35m{TOKEN}\\033[0m\\n' >&2"
+    write(program, coloured, 'echo "not $PULUMI_CONFIG_PASSPHRASE" >&2', "exit 1")
     ran = run_preview("bert.dev", tmp_path)
     assert (ran.errors, ran.code) == ("[secret]\nnot [secret]\n", 1)
 

@@ -14,7 +14,7 @@ from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.job.objects import draft_plan, job_manifests
 from trainform.job.render import render_job
-from trainform.job.revision import choose_placeholder, immutable_part, revision
+from trainform.job.revision import choose_placeholder, immutable_part, put_revision, revision
 from trainform.manifests.documents import to_yaml
 from trainform.spec.experiment import Experiment
 
@@ -106,6 +106,10 @@ def test_a_placeholder_occurs_nowhere_in_the_models() -> None:
     others = [choose_placeholder(), choose_placeholder({FIRST: 1}), choose_placeholder([f"a{FIRST}b"], ("zzzzzy",))]
     assert others[0] == FIRST and len({FIRST, others[1], others[2]}) == 3
     assert all(re.fullmatch("[a-z]{6}", word) for word in others)
+    text = FIRST[1:] + "x" * (
+        ord(FIRST[0]) - len(FIRST) + 1
+    )  # its length, as a byte, is the placeholder's first letter
+    assert put_revision([text], choose_placeholder(text), "1f3a9c") == [text]
 
 
 def test_an_experiment_may_be_of_a_class_of_the_users_program() -> None:

@@ -144,6 +144,9 @@ def test_jobs_that_the_same_review_starts_before_take_their_room() -> None:
     name = first.jobs[0].after.job  # type: ignore[union-attr]
     assert judged(new_job(**workers(3)), *NODES, earlier=(first,)).clause == f"waits for 8 a800 held by {name}"
     assert judged(new_job(**workers(2)), *NODES, earlier=(first,)).verdict == "now"
+    part = reviewed(new_job("part", **workers(8), launcher=ELASTIC), *NODES)  # its gang starts
+    assert part.jobs and capacity_of(part).verdict == "later"
+    assert judged(new_job(**workers(3)), *NODES, earlier=(part,)).verdict == "later"
     large = reviewed(new_job("large", **workers(5)), *NODES)  # never starts, so it takes nothing
     assert judged(new_job(**workers(4)), *NODES, earlier=(large,)).verdict == "now"
 

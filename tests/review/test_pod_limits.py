@@ -29,6 +29,7 @@ from tests.review.jobs_of_previews import (
 from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveKueue, LiveQuota
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context
+from trainform.review.report import build_report
 
 # --- Volcano's queues, and quotas of the namespace
 
@@ -156,8 +157,8 @@ def test_a_cluster_queue_of_kueue(queues: list[LiveClusterQueue], verdict: str) 
 
 
 def test_a_queue_of_kueue_that_is_stopped() -> None:
-    capacity = capacity_of(on_kueue(cluster_queue("research", 32, stopped="HoldAndDrain")))
-    assert (capacity.verdict, capacity.shortages) == ("later", [])
+    capacity = capacity_of(on_kueue(cluster_queue("research", 32, held=8, stopped="HoldAndDrain")))
+    assert capacity.verdict == "later"
     assert capacity.clause == "waits: the ClusterQueue research admits nothing (`stopPolicy: HoldAndDrain`)"
     local = capacity_of(on_kueue(cluster_queue("research", 32), stopped="Hold"))
     assert local.sentence == f"Waits: the LocalQueue {NAMESPACE}/team admits nothing (`stopPolicy: Hold`)."
@@ -180,3 +181,4 @@ def test_a_limit_that_is_not_judged_leaves_it_unknown_whether_the_pods_fit(made:
     capacity = capacity_of(made)
     assert capacity.verdict == ("unknown" if reason else "now")
     assert capacity.reason == (f"the LocalQueue {NAMESPACE}/team is not judged: {reason}" if reason else "")
+    assert ("capacity" in {part.what for part in build_report(made).not_checked}) == bool(reason)

@@ -72,9 +72,10 @@ def cluster_queue(body: Any) -> LiveClusterQueue:
     )
 
 
-def nested_cohort(body: Any) -> str:
-    """Return the name of a Cohort that has quotas or a parent; "" for a Cohort that only its queues fill."""
-    return _place(body)[1] if _spec(body).get("parentName") or _quotas(body) else ""
+def nested_cohorts(body: Any) -> tuple[str, ...]:
+    """Return a Cohort that has quotas, or one with a parent and the parent; nothing for one that its queues fill."""
+    parent, name = _spec(body).get("parentName"), _place(body)[1]
+    return (name, str(parent)) if parent else (name,) if _quotas(body) else ()
 
 
 def reserved(body: Any) -> tuple[str, str, Amounts] | None:
@@ -93,7 +94,7 @@ def reserved(body: Any) -> tuple[str, str, Amounts] | None:
 KUEUE_LISTS: Mapping[str, Callable[[Any], Any]] = {
     "localqueues": local_queue,
     "clusterqueues": cluster_queue,
-    "cohorts": nested_cohort,
+    "cohorts": nested_cohorts,
     "workloads": reserved,
 }
 """Kueue's lists by their names in paths, in the order of the parameters of `kueue`."""
@@ -102,11 +103,11 @@ KUEUE_LISTS: Mapping[str, Callable[[Any], Any]] = {
 def kueue(
     local_queues: Iterable[tuple[str, str, str]],
     cluster_queues: Iterable[LiveClusterQueue],
-    cohorts: Iterable[str],
+    cohorts: Iterable[tuple[str, ...]],
     workloads: Iterable[tuple[str, str, Amounts] | None],
 ) -> LiveKueue:
     """Return the facts of Kueue from its four lists."""
-    local_queues, nested = [*local_queues], {*cohorts} - {""}
+    local_queues, nested = [*local_queues], {name for names in cohorts for name in names}
     held: dict[str, dict[str, Amounts]] = {}
     for name, job, amounts in filter(None, workloads):
         jobs = held.setdefault(name, {})

@@ -263,8 +263,8 @@ def name_of(key: object, mapping: Mapping[Any, Any], above: str) -> str:
 
 
 def masked_line(line: str) -> str:
-    """Return the mask if a secret is in the line."""
-    return MASK if secret_in(line) is not None else line
+    """Return the mask if a secret is in the line, or in what a person reads of it."""
+    return MASK if any(secret_in(each) is not None for each in {line, strip_invisible(line)}) else line
 
 
 def masked_path(path: str) -> str:
@@ -278,6 +278,4 @@ def masked_path(path: str) -> str:
 
 def masked_lines(text: str) -> str:
     """Return the text with the mask in place of each line that holds a secret; the mask alone for a private key."""
-    if secret_in(text) is None:
-        return text
     return MASK if PRIVATE_KEY.search(text) is not None else "\n".join(map(masked_line, text.split("\n")))

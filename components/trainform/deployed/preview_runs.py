@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
-from trainform.console.escaping import MASK
+from trainform.console.escaping import MASK, strip_sequences
 from trainform.console.secrets import masked_lines
 from trainform.console.signals import exit_on_termination, signals_delayed
 from trainform.deployed import unknown_stack
@@ -106,7 +106,7 @@ class _Engines:
             with self._lock:
                 del self._running[stack]
                 self._watch([*self._running])
-        errors = masked_lines(mask_variables(err.decode(errors="replace"), environ, MASK))
+        errors = masked_lines(strip_sequences(mask_variables(err.decode(errors="replace"), environ, MASK)))
         return EngineRun(out.decode(errors="replace"), process.returncode, errors)
 
     def _start(

@@ -38,7 +38,7 @@ def is_scaled(context: Context) -> bool:
 
 
 def _jobs(context: Context, needs: Sequence[Need]) -> Jobs:
-    started = (each for each in context.earlier if capacity_of(each).verdict == "now")
+    started = (each for each in context.earlier if capacity_of(each).starts)
     earlier = [need for each in started for need in needs_of(each) or ()]
     return Jobs(needs, earlier, freed(context).union(*map(freed, context.earlier)))
 
@@ -63,6 +63,7 @@ class _Estimate:
         clause, queues = self._clause(worst), self.limits if self.live else []
         return Capacity(
             verdict=worst.verdict,
+            starts=worst.verdict in ("now", "unknown") or worst.part,
             sentence=self._sentence(worst, clause, shortages),
             clause=clause,
             reason=worst.reason,
@@ -72,10 +73,10 @@ class _Estimate:
             queue=next((self._queue(limit) for limit in queues if limit.queue and not limit.unknown), None),
         )
 
-    def _rank(self, lack: Lack) -> tuple[int, bool, bool, Decimal]:
-        """Sort the worst first, and accelerators before other resources, those of which most is missing first."""
-        other = bool(lack.resource) and lack.resource not in self.names
-        return WORST.index(lack.verdict), lack.part, other, NOTHING if other else -lack.missing
+    def _rank(self, lack: Lack) -> tuple[int, bool, int, Decimal]:
+        """Sort the worst first: a stopped queue, then accelerators by what is missing, then other resources."""
+        order = 0 if not lack.resource else 1 if lack.resource in self.names else 2
+        return WORST.index(lack.verdict), lack.part, order, -lack.missing if order == 1 else NOTHING
 
     def _lack_of_nodes(self) -> Lack | None:
         if self.nodes is not None:
@@ -176,7 +177,7 @@ class _Estimate:
             return f"Fits now: {list_names([counted(int(gang[POD_SLOTS]), 'pod'), *held])}."
         if lack.verdict == "unknown":
             return f"It is unknown whether the pods fit: {lack.reason}."
-        more = f": {lack.reason}" if lack.verdict == "later" and lack.resource else ""
+        more = f": {lack.reason}" if lack.verdict == "later" and lack.resource and lack.reason not in clause else ""
         evicts = [*dict.fromkeys(job for shortage in shortages for job in shortage.evicts)]
         may = f" A scheduler with the action `preempt` or `reclaim` may evict {list_names(evicts)}." if evicts else ""
         return f"{clause[0].upper()}{clause[1:]}{more}.{may}"

@@ -173,7 +173,7 @@ def _step(data: Any, names: Mapping[str, str]) -> RawStep | None:
     return RawStep(
         operation,
         urn,
-        _type(urn),
+        urn.split("::", 3)[2].rpartition("$")[2],
         old if isinstance(old, dict) else None,
         new if isinstance(new, dict) else None,
         _texts(data.get(names["keys"])),
@@ -191,10 +191,6 @@ def name_of(urn: str) -> str:
     """The name in `urn:pulumi:STACK::PROJECT::TYPES::NAME`; empty if it is none of these."""
     parts = urn.split("::", 3)
     return parts[3] if len(parts) == 4 and urn.startswith("urn:pulumi:") else ""
-
-
-def _type(urn: str) -> str:
-    return urn.split("::", 3)[2].rpartition("$")[2]
 
 
 def _items(value: Any) -> list[Any]:

@@ -193,6 +193,7 @@ class Capacity(Part):
     """The room for the pods. An estimate, not a reservation."""
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
+    starts: bool = Field(default=False, description="Whether the pods that start together may start.")
     sentence: str
     clause: str = Field(default="", description="Why the job does not start: waits for 8 a800 held by clip-77aa01.")
     reason: str = Field(default="", description="Why not all pods start now, or why it is unknown.")

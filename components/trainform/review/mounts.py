@@ -14,10 +14,8 @@ from trainform.review import steps
 from trainform.review.context import JobReview
 
 CLAIM = "persistentVolumeClaim"
-STAYS = ("none", "update")
-"""What happens to a claim that keeps its data."""
-NO_DATA = ("configMap", "secret", "emptyDir", "projected", "downwardAPI")
-"""Sources of volumes that hold nothing from before the pod."""
+STAYS = ("none", "update")  # what happens to a claim that keeps its data
+NO_DATA = ("configMap", "secret", "emptyDir", "projected", "downwardAPI")  # nothing from before the pod
 
 
 class Mount(Struct, frozen=True):

@@ -214,7 +214,9 @@ def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
 
 def _refreshed(steps: list[RawStep]) -> list[RawStep]:
     """Return the refreshes that found another state. In a digest it is the one with which the next step begins."""
-    after = {step.urn: step for step in reversed(steps) if step.operation != REFRESH and not _is_left(step)}
+    # an object that an earlier `up` has left has the URN of the one in its place
+    others = (step for step in reversed(steps) if mapping(step.old).get("delete") is not True)
+    after = {step.urn: step for step in others if step.operation != REFRESH}
     found = []
     for step in steps:
         if step.operation != REFRESH or step.old is None:
@@ -223,11 +225,6 @@ def _refreshed(steps: list[RawStep]) -> list[RawStep]:
         if new is None or not same(mapping(step.old.get("inputs")), mapping(new.get("inputs"))):
             found.append(structs.replace(step, new=new))
     return found
-
-
-def _is_left(step: RawStep) -> bool:
-    """True for an object that an earlier `up` has left, which has the URN of the one in its place."""
-    return mapping(step.old).get("delete") is True
 
 
 def _looked(step: RawStep, masks: Masks) -> Looked:

@@ -196,6 +196,9 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     if context.live is not None:
         yield from (NotChecked(what=what, reason=sentence(why)) for what, why in sorted(context.live.not_read.items()))
     yield from not_read(context)
+    capacity = capacity_of(context)
+    if (capacity.verdict, capacity.basis) == ("unknown", "cluster"):
+        yield NotChecked(what="capacity", reason=capacity.sentence)
     judged = _judged(checked)
     if judged == "draft":
         reason = f"The files have other problems, which `trainform check {context.stack}` lists."

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from trainform.console.secrets import masked_line
 from trainform.deployed.stacks import files_read, stacks_by_name
+from trainform.errors import InputError
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob
 from trainform.plan.inputs import job_inputs
@@ -81,7 +82,10 @@ def is_unaffected(runs: Stack, files: Sequence[str], base: str, root: Path) -> b
     if before is None:
         return False
     written = Text(written_path(Environment, runs.environment), before)
-    checked = [check_experiment(runs.given, given, runs.run, root) for given in (written, runs.environment)]
+    try:
+        checked = [check_experiment(runs.given, given, runs.run, root) for given in (written, runs.environment)]
+    except InputError:  # a program makes the experiment, which has no file
+        return False
     was, will = (None if each.problems or each.job is None else _applied(each.job) for each in checked)
     return was is not None and was == will
 

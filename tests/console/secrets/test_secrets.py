@@ -121,6 +121,8 @@ def test_a_message_is_masked_by_whole_lines() -> None:
     assert masked_lines(f"it failed:\nlogin with {TOKENS[0]}\nfor it") == f"it failed:\n{MASK}\nfor it"
     key = "\n".join(["-----BEGIN RSA " + "PRIVATE KEY-----", of(ANY, 64), of(ANY, 22) + "=="])
     assert masked_lines(f"see\n{key}\n") == MASK
+    assert masked_lines("unknown flag: --key\npassword=hunter22x") == f"unknown flag: --key\n{MASK}"
+    assert masked_lines("pass\u200bword=hunter22x") == MASK
 
 
 @pytest.mark.parametrize(

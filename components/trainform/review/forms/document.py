@@ -28,8 +28,8 @@ APPROVERS = dict.fromkeys(Category, PLATFORM) | {
 STATES = {"void": "is void", "expired": "has expired", "refused": "is refused"}
 FINDINGS = "Findings"
 NOT_CONSIDERED = (
-    "An estimate by requests. Not considered: affinity, topology spread, a quota's scopes, `limits.*` and `count/*`, "
-    "guarantees of other queues, Kueue's flavors and borrowing limits."
+    "An estimate by requests. Not considered: affinity, topology spread, scopes and `limits.*` of quotas, what other "
+    "queues are guaranteed, Kueue's flavors and limits of borrowing and lending."
 )
 
 
