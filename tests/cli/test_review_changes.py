@@ -14,6 +14,8 @@ from tests.support.repository import commit_all, git
 from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.project import DEV, HELLO, project_files
 from trainform.review.model import Review, Selection
+from trainform.review.touched import is_unaffected
+from trainform.spec.stack import Stack
 
 ENGINE = """\
 #!/bin/sh

@@ -34,7 +34,8 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-POD-6",
-        "Pods set none of the known labels and annotations that add containers, devices or rights; others are not judged.",
+        "Pods set none of the known labels and annotations that add containers, devices or rights; others are not "
+        "judged.",
         pods.keys,
         ("metadata_keys",),
     ),
