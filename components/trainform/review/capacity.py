@@ -93,7 +93,7 @@ class _Estimate:
             pods=pods.every,
             fit=min(sum(fitting), pods.every),
             nodes=sum(map(bool, fitting)),
-            resource=self._name(resource),
+            resource=self.names.get(resource, resource),
             largest=spelled(resource, max(largest(resource, here), NOTHING)),
         )
 
@@ -101,7 +101,7 @@ class _Estimate:
         resource = max(limit.gang.keys() & self.names.keys(), key=lambda name: limit.gang[name], default="cpu")
         return QueueUse(
             name=limit.queue,
-            resource=self._name(resource),
+            resource=self.names.get(resource, resource),
             held=float(summed(limit.held.values()).get(resource, 0)),
             requested=float(limit.every.get(resource, 0)),
             capability=float(limit.most[resource]) if resource in limit.most else None,
@@ -115,7 +115,7 @@ class _Estimate:
             more = f" ({list_names(facts)})" if facts else ""
             holders.append(f"{job}: {spelled(lack.resource, lack.held[job])}{more}")
         return Shortage(
-            resource=self._name(lack.resource),
+            resource=self.names.get(lack.resource, lack.resource),
             asked=spelled(lack.resource, lack.requested),
             available=spelled(lack.resource, max(lack.requested - lack.missing, NOTHING)),
             missing=spelled(lack.resource, lack.missing),
@@ -142,9 +142,6 @@ class _Estimate:
                 yield job
 
     # --- words
-
-    def _name(self, resource: str) -> str:
-        return self.names.get(resource, resource)
 
     def _job(self, job: str) -> str:
         """Return the name of the job, without the namespace of the preview's own jobs."""

@@ -13,10 +13,8 @@ from trainform.review.pod_limits import Jobs, Lack, Names, amount
 from trainform.review.pod_needs import Pods
 
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
-Groups = Sequence[tuple[Pods, int]]
-"""Pods, and their number: those that start together, or all."""
-Rooms = Sequence[tuple[LiveNode, Amounts]]
-"""Nodes that take pods, each with what is free on it."""
+Groups = Sequence[tuple[Pods, int]]  # pods, and their number: those that start together, or all
+Rooms = Sequence[tuple[LiveNode, Amounts]]  # nodes that take pods, each with what is free on it
 
 
 def rooms_of(nodes: Sequence[LiveNode], own: Set[str] | None) -> Rooms:
@@ -60,8 +58,7 @@ def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack |
     return None
 
 
-Short = tuple[Groups, Rooms, str, Decimal]
-"""Pods that do not all fit, the nodes that admit them, the resource, and what is missing of it."""
+Short = tuple[Groups, Rooms, str, Decimal]  # pods that do not all fit, where, the resource, what is missing of it
 
 
 def _too_few(groups: Groups, before: Groups, rooms: Rooms) -> Short | None:

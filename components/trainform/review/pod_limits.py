@@ -17,8 +17,7 @@ from trainform.review.shares import above, held_below, shares_of
 REQUESTS, COUNTED_PODS = "requests.", "count/pods"
 MOST_NAMED = 2
 Holders = Mapping[str, Mapping[str, str]]
-Names = Mapping[str, str]
-"""The kind of accelerators of a resource: `resource_names`."""
+Names = Mapping[str, str]  # the kind of accelerators of a resource: `resource_names`
 
 
 def amount(resource: str, value: Decimal, names: Names) -> str:
