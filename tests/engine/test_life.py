@@ -115,9 +115,9 @@ def test_a_stack_may_name_files_by_path_and_a_second_run_is_a_new_revision(proje
     config.write_text(config.read_text().replace("experiment: hello", "experiment: stacks/experiments/hello.yaml"))
     project.up(stack)
     live.running_pods(project.namespace, 2)
-    render_prints_exactly_what_up_applied(project, "hello", stack, "-s", stack)
+    render_prints_exactly_what_up_applied(project, "hello", stack, stack)
     first = live.only_job(project.namespace)["metadata"]["name"]
     project.stack("hello", run=2)
     project.up(stack)
-    render_prints_exactly_what_up_applied(project, "hello", stack, "-s", stack)
+    render_prints_exactly_what_up_applied(project, "hello", stack, stack)
     assert live.only_job(project.namespace)["metadata"]["name"] != first

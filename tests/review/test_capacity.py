@@ -27,6 +27,7 @@ from tests.review.jobs_of_previews import (
 )
 from trainform.cluster.facts import NO_HOLDERS
 from trainform.review.capacity import capacity_of
+from trainform.review.report import build_report
 
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
 
@@ -75,7 +76,7 @@ def test_an_elastic_job_that_grows_beyond_its_queue() -> None:
     before, after = (rendered(ROOM, **workers(count, 1), launcher=ELASTIC, queue="night") for count in (2, 4))
     small = (live_queue("night", {GPU: "3"}),)
     scaled = judged(job_review(before, after), *NODES, queues=small)
-    why = "the queue night may hold 3 a800, and all pods of the job need 4 a800"
+    why = "the queue night may hold 3 a800, and all its pods need 4 a800"
     assert (scaled.verdict, scaled.clause) == ("later", f"gets only a part of its new pods: {why}")
     anew = judged(job_review(None, after), *NODES, queues=small)
     assert anew.clause == f"starts with a part of its pods: {why}"
@@ -144,11 +145,22 @@ def test_jobs_that_the_same_review_starts_before_take_their_room() -> None:
     name = first.jobs[0].after.job  # type: ignore[union-attr]
     assert judged(new_job(**workers(3)), *NODES, earlier=(first,)).clause == f"waits for 8 a800 held by {name}"
     assert judged(new_job(**workers(2)), *NODES, earlier=(first,)).verdict == "now"
-    part = reviewed(new_job("part", **workers(8), launcher=ELASTIC), *NODES)  # its gang starts
-    assert part.jobs and capacity_of(part).verdict == "later"
-    assert judged(new_job(**workers(3)), *NODES, earlier=(part,)).verdict == "later"
+    busy = [live_node(f"node-{index}", {f"{NAMESPACE}/bert": 8}) for index in range(2)]
+    waits = reviewed(new_job("waits", **workers(4)), *NODES[:2], *busy)  # takes what is free next
+    assert judged(new_job(**workers(1)), *NODES[:2], *busy, earlier=(waits,)).verdict == "later"
     large = reviewed(new_job("large", **workers(5)), *NODES)  # never starts, so it takes nothing
     assert judged(new_job(**workers(4)), *NODES, earlier=(large,)).verdict == "now"
+
+
+def test_a_job_that_waits_already_may_take_the_room() -> None:
+    """One that fits next to the job, or not even alone, takes nothing from it."""
+    for requested, ahead in ((24, True), (8, True), (0, False), (40, False)):
+        waiting = {f"{NAMESPACE}/clip-77aa01": {GPU: str(requested)}}
+        made = reviewed(new_job(**workers(4)), *NODES, waiting=waiting)
+        capacity = capacity_of(made)
+        assert (capacity.verdict, capacity.clause) == ("now", "may wait behind clip-77aa01" if ahead else "")
+        assert ("TR-CAPACITY-2" in {finding.code for finding in build_report(made).findings}) == ahead
+    assert judged(new_job(**workers(3)), *NODES, waiting={f"{NAMESPACE}/clip-77aa01": {GPU: "8"}}).clause == ""
 
 
 def test_jobs_that_the_same_review_ends_before_leave_their_room() -> None:

@@ -202,7 +202,7 @@ def test_claims() -> None:
     assert "Deletes the claim sdxl-lora-checkpoints." in sentences(change(stored(keep=False), None))
     (kept,) = [effect for effect in effects(change(LORA, None)) if effect.thing == "claim"]
     assert (kept.kind, kept.sentence.partition(";")[0]) == (
-        "update",
+        "leave",
         "Takes the claim sdxl-lora-checkpoints out of the stack",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.cluster.amounts import Amounts, all_spelled, amounts_of, spelled, summed
@@ -32,9 +32,23 @@ def queue(body: Any) -> LiveQueue:
     )
 
 
-def pod_group(body: Any) -> tuple[str, str]:
-    """Return NAMESPACE/NAME of a PodGroup, and its queue."""
-    return "/".join(_place(body)), str(_spec(body).get("queue", defaults.QUEUE))
+class PodGroup(Struct, frozen=True):
+    """A gang. name, job: NAMESPACE/NAME. requests: of one that waits, before its pods exist; empty for any other."""
+
+    name: str
+    job: str
+    queue: str
+    requests: dict[str, str]
+
+
+def pod_group(body: Any) -> PodGroup:
+    """Return a PodGroup of Volcano."""
+    namespace, name = _place(body)
+    owner = next(iter(mappings(mapping(mapping(body).get("metadata")).get("ownerReferences"))), {})
+    waits = mapping(mapping(body).get("status")).get("phase") == "Pending"
+    requests = _texts(_spec(body).get("minResources")) if waits else {}
+    queue = str(_spec(body).get("queue", defaults.QUEUE))
+    return PodGroup(f"{namespace}/{name}", f"{namespace}/{owner.get('name', name)}", queue, requests)
 
 
 def quota(body: Any) -> LiveQuota:

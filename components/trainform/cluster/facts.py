@@ -107,6 +107,8 @@ class LiveFacts(Struct, frozen=True):
     """None if it was not read."""
     priorities: Mapping[str, int] = {}
     """The priority of the pods that hold something, by job (NAMESPACE/NAME)."""
+    waiting: Mapping[str, Mapping[str, str]] = {}
+    """The requests of each job's pods that have no node yet, by job (NAMESPACE/NAME)."""
     deployed: frozenset[str] | None = None
     """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None if it was not read."""
 

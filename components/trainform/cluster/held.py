@@ -55,6 +55,11 @@ class HeldPod(Struct, frozen=True):
         """Return True if it takes room on a node."""
         return bool(self.node) and self.phase not in ENDED
 
+    @property
+    def waits(self) -> bool:
+        """Return True if it has no node yet."""
+        return not self.node and self.phase == "Pending"
+
 
 def pod_reader() -> Callable[[Any], HeldPod]:
     """Return `held_pod` with a cache for a list of pods: equal requests are computed and stored once."""

@@ -26,7 +26,15 @@ from trainform.cluster.facts import (
     LiveQuota,
     RequestedJob,
 )
-from trainform.cluster.held import HeldPod, add_pods, add_queue_holders, free_node, pod_reader, priorities
+from trainform.cluster.held import (
+    HeldPod,
+    add_pods,
+    add_queue_holders,
+    free_node,
+    held_by_job,
+    pod_reader,
+    priorities,
+)
 from trainform.cluster.live_drift import Drift, drift_of, utc_now
 from trainform.cluster.live_objects import Key, ObjectReader, path_of
 from trainform.cluster.operators import KUEUE
@@ -184,11 +192,17 @@ def _facts(
         quotas=_quotas(reads, pods),
         kueue=_kueue(reads),
         priorities=priorities(holding or ()),
+        waiting=held_by_job(pod for pod in pods or () if pod.waits) | _waiting_groups(reads),
         deployed=None if deployed is None else frozenset(filter(None, deployed)),
         drift=drift,
         missing=tuple(dict.fromkeys(gone)),
         not_read=reads.not_read,
     )
+
+
+def _waiting_groups(reads: LiveReads) -> dict[str, dict[str, str]]:
+    """Return what the gangs request that wait in a queue before their pods exist, by job."""
+    return {group.job: group.requests for group in reads.result("pod groups", NO_HOLDERS) or () if group.requests}
 
 
 def _shown(item: AppliedObject) -> str:
@@ -221,7 +235,7 @@ def _queues(reads: LiveReads, holding: list[HeldPod] | None) -> tuple[LiveQueue,
     if queues is None:
         return None
     groups = reads.result("pod groups", NO_HOLDERS)  # without them it is unknown in which queue a pod is
-    queue_of = dict(groups or ())
+    queue_of = {group.name: group.queue for group in groups or ()}
     held = defaultdict[str, list[HeldPod]](list)
     for pod in (holding or ()) if groups is not None else ():
         held[queue_of.get(pod.group, pod.queue)].append(pod)

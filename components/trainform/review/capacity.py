@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from trainform.cluster.amounts import NOTHING, POD_SLOTS, resource_names, spelled, summed
+from trainform.cluster.amounts import NOTHING, POD_SLOTS, amounts_of, resource_names, spelled, summed, without
 from trainform.cluster.facts import NO_HOLDERS
 from trainform.console.sections import counted
 from trainform.errors import list_names
@@ -15,13 +15,13 @@ from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
 from trainform.review.node_room import admitting, lack_of_nodes, largest, rooms_of, scarcest
 from trainform.review.objects import places_pods
 from trainform.review.pod_limits import MOST_NAMED, Jobs, Lack, Limit, amount, limits
-from trainform.review.pod_needs import MOST_CONTEXTS, Need, Pods, freed, needs_of
+from trainform.review.pod_needs import Need, Pods, freed, needs_of
 from trainform.review.shares import shares_of, unused_share
 
 WORST = ("never", "later", "unknown", "now")
 
 
-@functools.lru_cache(maxsize=MOST_CONTEXTS)
+@functools.lru_cache
 def capacity_of(context: Context) -> Capacity:
     """Return the room for the pods of all jobs that change, together. It is kept, since later stacks ask for it too."""
     if not any(map(places_pods, context.jobs)):
@@ -38,8 +38,8 @@ def is_scaled(context: Context) -> bool:
 
 
 def _jobs(context: Context, needs: Sequence[Need]) -> Jobs:
-    started = (each for each in context.earlier if capacity_of(each).starts)
-    earlier = [need for each in started for need in needs_of(each) or ()]
+    possible = (each for each in context.earlier if capacity_of(each).verdict != "never")  # one that waits is first
+    earlier = [need for each in possible for need in needs_of(each) or ()]
     return Jobs(needs, earlier, freed(context).union(*map(freed, context.earlier)))
 
 
@@ -58,12 +58,12 @@ class _Estimate:
     def capacity(self) -> Capacity:
         by_limit = (lack for limit in self.limits for lack in limit.lacks(self.names))
         lacks = sorted([*by_limit, *filter(None, [self._lack_of_nodes()])], key=self._rank)
-        worst = lacks[0] if lacks else Lack("now", "")
+        ahead = [] if lacks else self._ahead()
+        worst = lacks[0] if lacks else Lack("now", f"behind {list_names(ahead, MOST_NAMED)}" if ahead else "")
         shortages = [self._shortage(lack) for lack in lacks if lack.verdict == worst.verdict and lack.resource]
         clause, queues = self._clause(worst), self.limits if self.live else []
         return Capacity(
             verdict=worst.verdict,
-            starts=worst.verdict in ("now", "unknown") or worst.part,
             sentence=self._sentence(worst, clause, shortages),
             clause=clause,
             reason=worst.reason,
@@ -84,6 +84,16 @@ class _Estimate:
         reasons = {} if self.live is None else self.live.not_read
         why = (reasons[what] for what in ("cluster", "nodes", NO_HOLDERS) if what in reasons)
         return Lack("unknown", next(why, "the nodes of the cluster were not read"))
+
+    def _ahead(self) -> list[str]:
+        """Return the jobs that wait already, and that leave too little room if they start first."""
+        free = summed(free for _, free in rooms_of(self.nodes or (), self.jobs.own))
+        left = without(free, summed(need.gang for need in self.jobs.needs))
+        waiting = {job: amounts_of(held) for job, held in (self.live.waiting if self.live else {}).items()}
+        first = [job for job, held in waiting.items() if any(left.get(name, 0) < held[name] for name in held)]
+        possible = [job for job in first if all(held <= free.get(name, 0) for name, held in waiting[job].items())]
+        own = self.jobs.own | {need.name for need in self.jobs.needs}
+        return [self._job(job) for job in possible if job not in own]
 
     def _role(self, pods: Pods) -> RoleRoom:
         here = admitting([(pods, pods.every)], rooms_of(self.nodes or (), self.jobs.own))
@@ -151,7 +161,7 @@ class _Estimate:
     def _clause(self, lack: Lack) -> str:
         """Return what the new job does, to stand after its name: `waits for 8 a800 held by clip-77aa01`."""
         if lack.verdict in ("now", "unknown"):
-            return ""
+            return f"may wait {lack.reason}" if lack.verdict == "now" and lack.reason else ""
         scaled = is_scaled(self.context)
         if lack.part and not lack.held:
             starts = "gets only a part of its new pods" if scaled else "starts with a part of its pods"
@@ -171,7 +181,8 @@ class _Estimate:
         if lack.verdict == "now":
             gang = summed(need.gang for need in self.jobs.needs)
             held = [amount(name, gang[name], self.names) for name in sorted(gang.keys() & self.names.keys())]
-            return f"Fits now: {list_names([counted(int(gang[POD_SLOTS]), 'pod'), *held])}."
+            first = f", and may wait {lack.reason}, which can take its room" if lack.reason else ""
+            return f"Fits now: {list_names([counted(int(gang[POD_SLOTS]), 'pod'), *held])}{first}."
         if lack.verdict == "unknown":
             return f"It is unknown whether the pods fit: {lack.reason}."
         more = f": {lack.reason}" if lack.verdict == "later" and lack.resource and lack.reason not in clause else ""

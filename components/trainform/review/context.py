@@ -26,21 +26,15 @@ class JobReview:
     """One training job of a preview: a component `TrainingJob`, or a job object alone."""
 
     name: str
-    component: Step | None
-    """None for a job object of another program."""
-    job: Step | None
-    """The step of the job object."""
-    before: Record | None
-    """The record of what is deployed; None if nothing is, or if it was deployed without a record."""
+    component: Step | None  # None for a job object of another program
+    job: Step | None  # the step of the job object
+    before: Record | None  # of what is deployed; None if nothing is, or if it was deployed without a record
     after: Record | None
-    steps: tuple[Step, ...]
-    """Of its objects and parts, without its own component."""
-    not_checked: tuple[str, ...] = ()
-    """Why its records cannot be read, as sentences."""
+    steps: tuple[Step, ...]  # of its objects and parts, without its own component
+    not_checked: tuple[str, ...] = ()  # why its records cannot be read, as sentences
 
 
-Use = tuple[str, str]
-"""The kind and the name of an object that a job needs of its environment."""
+Use = tuple[str, str]  # the kind and the name of an object that a job needs of its environment
 
 
 class User(Struct, frozen=True):

@@ -41,7 +41,7 @@ SENTENCES: Mapping[str, tuple[EffectKind, str]] = {
     "unknown": ("unknown", "Unknown change of {the}: the engine calls it `{operation}`."),
     "several": ("update", "{verb} {count}."),
     "refused": ("update", "Would replace {the}{why}, but keeps it: its replacement has the same name{refused}."),
-    "leave": ("update", "Takes {the} out of the stack; it stays in the cluster with its data, since it is kept."),
+    "leave": ("leave", "Takes {the} out of the stack; it stays in the cluster with its data, since it is kept."),
     "give up": ("update", "Stops setting fields of {the}, which stays in the cluster."),
     "no longer kept": ("update", "No longer keeps {the}: {after_keep}."),
     "no longer protected": ("update", "No longer protects {the}: a later `pulumi destroy` may delete it."),
@@ -253,7 +253,7 @@ def _changed(step: Step, happens: steps.Action, causes: list[Change]) -> Effect:
         " (or adopts an existing one with its data)" if happens == "create" and is_claim and step.state.keep else "",
         ": a secret value changed" if happens == "update" and _has_new_values(step) else "",
     ]
-    data = {"before": sizes[0], "after": sizes[1]} if resized else None
+    data = {"kept": kept, **({"before": sizes[0], "after": sizes[1]} if resized else {})}
     stays = "; the old one is kept" if kept else ""
     return _about(step, happens, causes, data, note="".join(notes), kept=stays, operation=step.operation)
 

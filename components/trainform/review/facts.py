@@ -9,6 +9,7 @@ from trainform.errors import list_names
 from trainform.review.model import Capacity, Cost, Dependents, Effect, Fact
 
 MOST_NAMED = 3
+DESTROYS = ("stop", "delete", "replace")
 RUNS = {
     "replace": "{object}{up} starts again",
     "stop": "{object}{up} stops",
@@ -23,6 +24,7 @@ STATES = {"running": " stops and", "finished": " has finished and", "unknown": "
 CLAIMS = {
     "delete": "deleted",
     "replace": "replaced by an empty one",
+    "leave": "kept, out of the stack",
     "stop": "deleted",
     "unknown": "with an unknown change",
     "update": "changed in place",
@@ -65,7 +67,7 @@ def _run(effects: Sequence[Effect], dependents: Sequence[Dependents]) -> Fact:
 
 
 def _data(effects: Sequence[Effect]) -> Fact:
-    lost = [each.object for each in effects if each.thing == "namespace" and each.kind in ("delete", "stop", "replace")]
+    lost = [each.object for each in effects if each.thing == "namespace" and each.kind in DESTROYS and not each.kept]
     if lost:
         text = f"{counted(len(lost), 'namespace')} deleted with all claims: {list_names(lost, MOST_NAMED)}"
         return Fact(key="data", number="all claims", text=text)
@@ -102,9 +104,9 @@ def _queue(capacity: Capacity, effects: Sequence[Effect]) -> Fact:
         text = list_names(changed, MOST_NAMED)
         return Fact(key="queue", number=f"{counted(len(changed), 'queue')} changed", text=text)
     if capacity.verdict in ("now", "unchanged"):
-        return Fact(key="queue", number=number)
-    texts = []
-    for lack in capacity.shortages:
-        held = f", held by {list_names(lack.holders, MOST_NAMED)}" if lack.holders else ""
-        texts.append(f"{lack.missing} {lack.resource} missing{held}")
-    return Fact(key="queue", number=number, text="; ".join(texts) or capacity.reason or capacity.sentence)
+        return Fact(key="queue", number=number, text=capacity.reason)
+    lack = next(iter(capacity.shortages), None)  # the worst
+    if lack is None or not lack.holders:
+        return Fact(key="queue", number=number, text=capacity.reason or capacity.sentence)
+    held = f"held by {list_names(lack.holders, MOST_NAMED)}"
+    return Fact(key="queue", number=number, text=f"{lack.missing} {lack.resource} missing, {held}")

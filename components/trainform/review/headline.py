@@ -10,6 +10,7 @@ from trainform.console.sections import counted, listed
 from trainform.errors import list_names
 from trainform.review.context import Context
 from trainform.review.effects import job_effect
+from trainform.review.facts import DESTROYS
 from trainform.review.job_change import JobChange, job_change
 from trainform.review.model import Capacity, Cost, Effect, Finding
 
@@ -19,13 +20,13 @@ VERBS = {
     "stop": "stops",
     "delete": "deletes",
     "replace": "replaces",
+    "leave": "takes out of the stack",
     "unknown": "does something unknown to",
     "scale": "scales",
     "update": "changes",
     "create": "creates",
 }
 """The kinds of effects, the worst first."""
-DESTROYS = ("stop", "delete", "replace")
 LEVELS: tuple[Literal["high", "medium", "low"], ...] = ("high", "medium", "low")
 
 
@@ -44,13 +45,13 @@ def _sentences(context: Context, every: Sequence[Effect], capacity: Capacity) ->
     happens = [effect for effect in every if effect.kind in VERBS and effect.thing != "stack"]
     objects = [effect for effect in happens if effect.thing != "record"]
     effects = objects if objects else happens
-    lost = [effect for effect in effects if effect.thing == "namespace" and effect.kind in DESTROYS]
+    lost = [effect for effect in effects if effect.thing == "namespace" and effect.kind in DESTROYS and not effect.kept]
     yield from (effect.sentence for effect in lost)
     others = [effect for effect in effects if effect not in lost]
     jobs = [found for job in context.jobs if (found := job_change(context, job)).kind != "none"]
     clause = f"never starts: {context.missing[0]} does not exist" if context.missing else capacity.clause
     if len(jobs) == 1:
-        destroyed = [effect for effect in others if effect.kind in DESTROYS and effect.thing != "job"]
+        destroyed = [effect for effect in others if effect.kind in (*DESTROYS, "leave") and effect.thing != "job"]
         kept = [effect.object for effect in every if effect.kind == "keep" and effect.thing == "claim"]
         data = [f"data stays in {list_names(kept, MOST_NAMED)}"] if kept else []
         yield f"{'; '.join([_job(jobs[0], clause), *_by_kind(destroyed), *data])}."

@@ -62,7 +62,7 @@ class Change(Part):
     after: JsonValue = None
 
 
-EffectKind = Literal["create", "replace", "update", "scale", "delete", "keep", "stop", "none", "unknown"]
+EffectKind = Literal["create", "replace", "update", "scale", "delete", "leave", "keep", "stop", "none", "unknown"]
 Thing = Literal[
     "job", "claim", "queue", "Secret", "namespace", "priority class", "environment", "record", "object", "stack"
 ]
@@ -81,6 +81,7 @@ class Effect(Part):
     )
     age: str = Field(default="", description="How long the job has been running: 16 h; empty: not running or unknown.")
     size: str = Field(default="", description="What the job holds or asks for: 32 a800, or 2 pods; empty: unknown.")
+    kept: bool = Field(default=False, description="Whether the old object stays in the cluster.")
     sentence: str = Field(description="What happens, as one whole sentence.")
     causes: list[Change] = Field(default=[])
 
@@ -193,7 +194,6 @@ class Capacity(Part):
     """The room for the pods. An estimate, not a reservation."""
 
     verdict: Literal["now", "later", "never", "unknown", "unchanged"]
-    starts: bool = Field(default=False, description="Whether the pods that start together may start.")
     sentence: str
     clause: str = Field(default="", description="Why the job does not start: waits for 8 a800 held by clip-77aa01.")
     reason: str = Field(default="", description="Why not all pods start now, or why it is unknown.")

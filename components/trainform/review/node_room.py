@@ -39,7 +39,8 @@ def largest(resource: str, rooms: Rooms) -> Decimal:
 
 def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack | None:
     """Return why the pods do not all start on the nodes: never, not now, or only a part of them."""
-    pods, but = [pods for need in jobs.needs for pods in need.pods], _cordoned(nodes)
+    pods, shut = [pods for need in jobs.needs for pods in need.pods], sum(not node.open for node in nodes)
+    but = f" (cordoned nodes not counted: {shut})" if shut else ""
     empty, now = rooms_of(nodes, None), rooms_of(nodes, jobs.own)
     gang, every = [(each, each.gang) for each in pods], [(each, each.every) for each in pods]
     for each, count in gang:
@@ -72,9 +73,10 @@ def _too_few(groups: Groups, before: Groups, rooms: Rooms) -> Short | None:
         if left > 0:
             resource = scarcest(pods, here)
             return [(pods, count)], here, resource, pods.each[resource] * left
+    sides = groups, before
     sizes = {(name in NATIVE, name, each) for pods, _ in (*groups, *before) for name, each in pods.each.items() if each}
     for _, resource, size in sorted(sizes):
-        larger, earlier = (_at_least(size, resource, side) for side in (groups, before))
+        larger, earlier = ([each for each in side if each[0].each.get(resource, 0) >= size] for side in sides)
         here = admitting([*larger, *earlier], rooms)
         free = [max(room.get(resource, NOTHING), NOTHING) for _, room in here]
         requests = [(pods.each[resource], count) for pods, count in (*larger, *earlier)]
@@ -84,10 +86,6 @@ def _too_few(groups: Groups, before: Groups, rooms: Rooms) -> Short | None:
         if larger and over > 0:
             return larger, here, resource, over
     return None
-
-
-def _at_least(size: Decimal, resource: str, groups: Groups) -> Groups:
-    return [(pods, count) for pods, count in groups if pods.each.get(resource, NOTHING) >= size]
 
 
 def _lack(short: Short, names: Names, jobs: Jobs, *, part: bool = False, never: str | None = None) -> Lack:
@@ -134,9 +132,3 @@ def _kept_out(pods: Pods, nodes: Sequence[LiveNode]) -> str:
     taints = (taint for node in selected for taint in node.taints if not pods.tolerates(taint))
     named = sorted({"{key}={value}:{effect}".format(**{"value": "", **taint}).replace("=:", ":") for taint in taints})
     return f"the pods of {pods.role} do not tolerate the taint {', '.join(named)}"
-
-
-def _cordoned(nodes: Sequence[LiveNode]) -> str:
-    """Return the number of cordoned nodes in brackets; "" if there are none."""
-    shut = sum(not node.open for node in nodes)
-    return f" (cordoned nodes not counted: {shut})" if shut else ""

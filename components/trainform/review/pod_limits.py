@@ -58,8 +58,7 @@ class Limit(Struct, frozen=True):
             free = max(most - sum(held.values(), NOTHING), NOTHING)
             part = self.gang[resource] <= free
             requested = self.every[resource] if part else self.gang[resource]
-            who = "all pods of the job need" if part else "the job needs"
-            needed = f"and {who} {amount(resource, requested, names)}"
+            needed = f"and {'all its pods need' if part else 'the job needs'} {amount(resource, requested, names)}"
             if requested > most:
                 reason = f"{self.name} may hold {amount(resource, most, names)}, {needed}"
                 yield Lack("later" if part else "never", reason, resource, requested, requested - most, part=part)

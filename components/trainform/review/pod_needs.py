@@ -16,8 +16,6 @@ from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.objects import local_queue_of, metadata_of, own_names, places_pods, queue_of, templates_of
 
-MOST_CONTEXTS = 256  # of which the pods and the room for them are kept, since several parts of a review ask for them
-
 
 class Pods(Struct, frozen=True):
     """Pods of one role that are alike."""
@@ -71,7 +69,7 @@ def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
     return key == taint.get("key") and str(toleration.get("value", "")) == taint.get("value", "")
 
 
-@functools.lru_cache(maxsize=MOST_CONTEXTS)
+@functools.lru_cache  # several parts of a review ask for it
 def needs_of(context: Context) -> tuple[Need, ...] | None:
     """Return the pods of each job that gets new ones; None if those of a job are unknown."""
     needs = [_need(job, context) for job in context.jobs if places_pods(job)]

@@ -45,6 +45,7 @@ from trainform.review.model import (
     Outcome,
     Report,
 )
+from trainform.review.objects import placement_rules, places_pods
 from trainform.review.picture import pictures
 from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview
@@ -199,6 +200,8 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     capacity = capacity_of(context)
     if (capacity.verdict, capacity.basis) == ("unknown", "cluster"):
         yield NotChecked(what="capacity", reason=capacity.sentence)
+    rules = (rule for job in filter(places_pods, context.jobs) for rule in placement_rules(job, context.environment))
+    yield from (NotChecked(what="capacity", reason=f"Not considered: {rule}.") for rule in dict.fromkeys(rules))
     judged = _judged(checked)
     if judged == "draft":
         reason = f"The files have other problems, which `trainform check {context.stack}` lists."

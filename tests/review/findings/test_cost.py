@@ -69,7 +69,7 @@ def test_old_prices_where_the_cost_changes(days: int, is_old: bool) -> None:
     assert [each.code for each in found] == (["TR-COST-3"] if is_old else [])
     for each in found:
         assert each.title == f"The oldest price is of {day}, 91 days ago."
-        assert each.place == locate("environment.accelerators.a800.price_per_hour.as_of")
+        assert each.place == locate("environment.accelerators")
     same = context(scaled(workers(2), workers(2, env={"A": "1"})), environment=cluster)
     assert [*find(same)] == []
 

@@ -15,6 +15,7 @@ from trainform.review.effects import effects
 from trainform.review.findings.data import find
 from trainform.review.model import Finding
 from trainform.review.preview import State, Step
+from trainform.review.report import build_report
 
 NAMESPACE, CLAIM = "kubernetes:core/v1:Namespace", "kubernetes:core/v1:PersistentVolumeClaim"
 
@@ -62,6 +63,17 @@ def test_a_claim_that_shrinks() -> None:
 )
 def test_claims_that_lose_nothing(before: dict[str, Any], after: dict[str, Any] | None) -> None:
     assert codes(change(before, after)) == []
+
+
+def test_a_kept_claim_that_the_job_no_longer_mounts() -> None:
+    """A volume with another name is another claim, and the job begins from nothing."""
+    renamed = {**LORA, "storage": {"ckpt": LORA["storage"]["checkpoints"]}}
+    finding = only(change(LORA, renamed, locate=locate))
+    assert (finding.code, finding.level, finding.object) == ("TR-DATA-2", "medium", "sdxl-lora-checkpoints")
+    made = change(LORA, renamed)
+    facts = {fact.key: fact.number for fact in build_report(made).facts}
+    assert facts["data"] == "1 claim kept, out of the stack"
+    assert "; takes out of the stack the claim sdxl-lora-checkpoints" in build_report(made).headline
 
 
 def test_a_claim_that_is_no_longer_kept() -> None:

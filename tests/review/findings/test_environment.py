@@ -176,4 +176,6 @@ def test_a_namespace_that_the_state_does_not_keep_yet() -> None:
 def test_experiments_whose_objects_change() -> None:
     [users] = dependents(review({}, {"image_pull_secrets": ["registry"]}))
     assert users.sentence == "Environment dev: the next `pulumi up` of resnet.dev, mnist.dev changes objects."
+    [finding] = found({}, {"image_pull_secrets": ["registry"]})
+    assert (finding.code, finding.level, finding.after) == ("TR-ENVIRONMENT-6", "medium", ["resnet.dev", "mnist.dev"])
     assert dependents(review({}, {"limits": {"max_accelerators": 32}})) == []

@@ -44,8 +44,7 @@ def find(context: Context) -> Iterator[Finding]:
         yield about.finding(context.stack, "cost", before.text, after.text, rise=amount, percent=more)
     age, day = cost.price_age_days, cost.prices_of
     if rise and day is not None and age is not None and age > OLDEST_DAYS:
-        place = context.locate(_path_of_price(context, day))
-        yield OLD.finding(context.stack, "as_of", after=day, place=place, age=age)
+        yield OLD.finding(context.stack, "as_of", after=day, place=context.locate("environment.accelerators"), age=age)
 
 
 def level_of_rise(rise: Decimal, percent: Decimal | None, levels: CostLevels) -> Literal["low", "medium", "high"]:
@@ -54,18 +53,3 @@ def level_of_rise(rise: Decimal, percent: Decimal | None, levels: CostLevels) ->
     if rise >= levels.high or share >= HIGH_PERCENT:
         return "high"
     return "medium" if rise >= levels.medium or share >= MEDIUM_PERCENT else "low"
-
-
-def _path_of_price(context: Context, day: str) -> str:
-    """Return the path of the price of that day in the environment."""
-    environment = context.environment
-    if environment is not None:
-        kinds = {
-            f"accelerators.{name}.price_per_hour": each.price_per_hour
-            for name, each in environment.accelerators.items()
-        }
-        prices = {**kinds, **{f"storage_prices.{name}": price for name, price in environment.storage_prices.items()}}
-        for path, price in prices.items():
-            if price is not None and price.as_of.isoformat() == day:
-                return f"environment.{path}.as_of"
-    return "environment.accelerators"

@@ -13,6 +13,7 @@ from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
 from trainform.review.job_change import job_change
 from trainform.review.kinds import kind
 from trainform.review.model import Change, Finding, Place
+from trainform.review.mounts import kept_claims
 from trainform.review.preview import State, Step
 from trainform.review.settings import platform_causes
 
@@ -24,6 +25,7 @@ NAMESPACE_GONE = kind("TR-DATA-5")
 RENAMED = kind("TR-DATA-6")
 WITH_NAMESPACE = kind("TR-DATA-2", "with_namespace")
 KEPT = kind("TR-DATA-2", "kept")
+LEAVES = kind("TR-DATA-2", "leaves")
 SAME_NAME = kind("TR-DATA-2", "same_name")
 NOT_PROTECTED = kind("TR-DATA-4", "protect")
 PROTECTED_ALONE = kind("TR-DATA-4", "protected")
@@ -38,8 +40,12 @@ def find(context: Context) -> Iterator[Finding]:
     }
     for job in context.jobs:
         happens = job_change(context, job)
+        mounted = kept_claims(job)
         for step in steps.of_kind(job.steps, steps.CLAIM):
-            yield from _of_claim(step, object_causes(step, happens), lost)
+            causes = object_causes(step, happens)
+            yield from _of_claim(step, causes, lost)
+            if job.after is not None and steps.leaves(step) and steps.name_before(step) not in mounted:
+                yield LEAVES.finding(steps.name_before(step), place=causes[0].place if causes else None)
     for step in steps.of_kind(steps.others(context), steps.CLAIM):
         yield from _of_claim(step, platform_causes(step, context), lost)
     queues = () if context.live is None or context.live.queues is None else context.live.queues

@@ -19,6 +19,7 @@ NO_LONGER_PASSES = kind("TR-ENVIRONMENT-2")
 PRICE = kind("TR-ENVIRONMENT-3")
 PRICE_UNKNOWN = kind("TR-ENVIRONMENT-3", "unknown")
 NAMESPACE = kind("TR-ENVIRONMENT-4")
+CHANGES = kind("TR-ENVIRONMENT-6")
 NOT_KEPT_YET = kind("TR-ENVIRONMENT-5")
 MOST_STACKS = 5
 
@@ -30,6 +31,9 @@ def find(context: Context) -> Iterator[Finding]:
         yield from _no_longer_passes(settings)
         yield from _prices(settings, context)
         yield from _namespace(settings, context)
+        changing = [impact.user.stack for impact in settings.impacts if impact.restarts]
+        if changing and settings.before.namespace.name == settings.after.namespace.name:
+            yield CHANGES.finding(settings.after.name, after=changing, stacks=list_names(changing, MOST_STACKS))
     for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
         stays = steps.action(step) in ("none", "update") and f"{PLATFORM}::" in step.state.parent
         if stays and step.old is not None and step.new is not None and step.new.keep and not step.old.keep:
