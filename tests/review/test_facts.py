@@ -54,4 +54,4 @@ def test_cost_and_queue() -> None:
     assert facts(cost=RICH.cost)["cost"] == ("unknown", "no price of a800.")
     held = "32 a800 missing, held by ai-namespace/llama-sft-20ab4c: 32"
     assert facts(capacity=RICH.capacity)["queue"] == ("waits", held)
-    assert facts()["cost"] == ("no price", "")
+    assert facts()["cost"] == ("none", "")

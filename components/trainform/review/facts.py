@@ -86,7 +86,7 @@ def _data(effects: Sequence[Effect]) -> Fact:
 def cost_fact(cost: Cost) -> Fact:
     """Return the fact about the cost of a stack, or of several together."""
     if cost.difference is None:
-        return Fact(key="cost", number="no price" if cost.known else "unknown", text="" if cost.known else cost.unknown)
+        return Fact(key="cost", number="none" if cost.known else "unknown", text=cost.unknown)
     before, after = (money.text if money is not None else "0" for money in (cost.before, cost.after))
     percent = "" if cost.percent is None else f" ({cost.percent}%)"
     text = f"{after} an hour as before" if before == after else f"{before} → {after} an hour{percent}"
