@@ -23,7 +23,7 @@ NAMING_VOLCANO = {
     "spec/environment.py",
     "spec/queue_fields.py",
     "rules/references.py",
-    "rules/limits/objects.py",
+    "rules/limits/object_rules.py",
     "cluster/preflight.py",
     "cli/demo.py",
     "cli/sandbox.py",

@@ -17,7 +17,7 @@ from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, JobReview
 from trainform.review.cost import cost_of
 from trainform.review.findings import capacity, cost, drift, neighbours
-from trainform.review.objects import asked_of
+from trainform.review.job_objects import asked_of
 from trainform.review.preview import Preview, State, Step
 
 CLUSTER = environment()

@@ -9,8 +9,8 @@ from trainform.cluster.facts import LiveFacts
 from trainform.review.context import JobReview
 from trainform.review.findings.contract import find
 from trainform.review.findings.drift import find as drifts
+from trainform.review.job_objects import missing_secrets, needed_secrets
 from trainform.review.jobs import jobs_of
-from trainform.review.objects import missing_secrets, needed_secrets
 from trainform.review.preview import Preview
 
 JOB = "kubernetes:batch.volcano.sh/v1alpha1:Job"

@@ -16,7 +16,7 @@ from trainform.job.objects import job_manifests
 from trainform.manifests.documents import to_yaml
 from trainform.plan import Plan
 from trainform.plan.export import as_data
-from trainform.rules.environment import environment_problems
+from trainform.rules.environment_rules import environment_problems
 from trainform.spec import Environment, Experiment
 from trainform.spec.libyaml import Loader
 from trainform.spec.load import parse

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from trainform.errors import Problem
 from trainform.project import ENVIRONMENTS, known_names
-from trainform.rules.environment import environment_problems
+from trainform.rules.environment_rules import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Given, LoadResult, load, load_environment, parameter_problems, read_runtime

@@ -12,7 +12,7 @@ from trainform.manifests.manifest import Manifest, ownership, with_own_annotatio
 from trainform.manifests.objects import claim, namespace, priority_class
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
-from trainform.rules.environment import environment_problems
+from trainform.rules.environment_rules import environment_problems
 from trainform.rules.limits.origins import platform_problem
 from trainform.rules.limits.rule import Judged
 from trainform.rules.limits.table import judge
@@ -28,7 +28,7 @@ class RenderedPlatform(Struct, frozen=True):
     manifests: tuple[Manifest, ...]
     """The objects in the order in which they are created."""
     problems: tuple[Problem, ...]
-    """The problems of the objects; `rules.environment` finds those of the environment's file."""
+    """The problems of the objects; `rules.environment_rules` finds those of the environment's file."""
     warnings: tuple[str, ...]
     """What the rules find whose severity is a warning."""
     found: tuple[tuple[Problem, str], ...] = ()

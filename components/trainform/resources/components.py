@@ -24,7 +24,7 @@ from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import Plan, QueuePlan
 from trainform.resources.apply import as_run_error, set_outputs
 from trainform.resources.part import Part
-from trainform.rules.environment import environment_problems
+from trainform.rules.environment_rules import environment_problems
 from trainform.spec.base_model import Model
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment

@@ -11,9 +11,9 @@ from trainform.cluster.facts import NO_HOLDERS
 from trainform.console.sections import counted
 from trainform.errors import list_names
 from trainform.review.context import Context
+from trainform.review.job_objects import places_pods
 from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
 from trainform.review.node_room import admitting, lack_of_nodes, largest, rooms_of, scarcest
-from trainform.review.objects import places_pods
 from trainform.review.pod_limits import MOST_NAMED, Jobs, Lack, Limit, amount, limits
 from trainform.review.pod_needs import Need, Pods, freed, needs_of
 from trainform.review.shares import shares_of, unused_share

@@ -17,8 +17,8 @@ from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.effects import SIZE
 from trainform.review.job_change import JobChange, job_change
+from trainform.review.job_objects import accelerators_of, demands_of, places_pods, templates_of
 from trainform.review.model import Cost, Money
-from trainform.review.objects import accelerators_of, demands_of, places_pods, templates_of
 from trainform.review.preview import State, Step
 from trainform.review.settings import all_settings
 from trainform.spec.environment import Environment

@@ -15,8 +15,8 @@ from trainform.plan.roles import claim_name
 from trainform.review import steps
 from trainform.review.causes import VERSION, Causes, because, causes
 from trainform.review.context import Context, JobReview
+from trainform.review.job_objects import accelerators_of, demands_of
 from trainform.review.model import Change
-from trainform.review.objects import accelerators_of, demands_of
 from trainform.review.preview import Step
 from trainform.spec.environment import Environment
 

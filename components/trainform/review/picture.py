@@ -10,9 +10,9 @@ from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
+from trainform.review.job_objects import demands_of, local_queue_of, queue_of, templates_of
 from trainform.review.model import Mark, Picture, PictureEdge, PictureFact, PictureNode
 from trainform.review.mounts import mounts_of
-from trainform.review.objects import demands_of, local_queue_of, queue_of, templates_of
 
 JOB = "job/"
 KINDS = {"claim": steps.CLAIM, "queue": steps.QUEUE}

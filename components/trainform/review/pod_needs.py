@@ -14,7 +14,7 @@ from trainform.manifests.shapes import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
-from trainform.review.objects import local_queue_of, metadata_of, own_names, places_pods, queue_of, templates_of
+from trainform.review.job_objects import local_queue_of, metadata_of, own_names, places_pods, queue_of, templates_of
 
 
 class Pods(Struct, frozen=True):

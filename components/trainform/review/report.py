@@ -33,6 +33,7 @@ from trainform.review.findings import (
     security,
 )
 from trainform.review.headline import headline
+from trainform.review.job_objects import placement_rules, places_pods
 from trainform.review.limits import job_findings, platform_findings, waiver_uses, with_waivers
 from trainform.review.model import (
     Capacity,
@@ -45,7 +46,6 @@ from trainform.review.model import (
     Outcome,
     Report,
 )
-from trainform.review.objects import placement_rules, places_pods
 from trainform.review.picture import pictures
 from trainform.review.policies import packs_of, policy_findings
 from trainform.review.preview import Message, Preview

@@ -14,7 +14,7 @@ from trainform.cluster.facts import LiveFacts, LiveQueue
 from trainform.manifests.shapes import mapping
 from trainform.review import steps
 from trainform.review.context import Context
-from trainform.review.objects import body_of, queue_steps
+from trainform.review.job_objects import body_of, queue_steps
 from trainform.review.preview import Step
 
 MOST_LEVELS = 16  # of queues above a queue: teams have three or four

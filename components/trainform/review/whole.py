@@ -17,9 +17,9 @@ from trainform.project import project_root
 from trainform.review.context import Context, JobReview
 from trainform.review.cost import TENTH, Side, difference_of, money, percent_of
 from trainform.review.files import StackFiles
+from trainform.review.job_objects import asked_of, missing_secrets, needed_secrets
 from trainform.review.jobs import jobs_of
 from trainform.review.model import Cost, Money, NotChecked, Outcome, Report, Review, Selection
-from trainform.review.objects import asked_of, missing_secrets, needed_secrets
 from trainform.review.preview import Preview
 from trainform.review.report import build_report
 from trainform.review.settings import namespace_before

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_role, found, limited, raw
-from trainform.rules.limits.pods import KEYS
+from trainform.rules.limits.pod_rules import KEYS
 from trainform.rules.limits.table import BY_CODE
 
 TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"

@@ -31,7 +31,7 @@ from trainform.job.check_files import check_environment
 from trainform.project import project_root
 from trainform.resources.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
 from trainform.resources.policy_pack.properties import CLUSTERS, kubernetes_object, plain
-from trainform.rules.limits.objects import queues_in
+from trainform.rules.limits.object_rules import queues_in
 from trainform.rules.limits.rule import Judged, Rule
 from trainform.rules.limits.table import RULES
 from trainform.spec.names import LABEL

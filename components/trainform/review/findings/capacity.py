@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from trainform.review.capacity import capacity_of, is_scaled
 from trainform.review.context import Context
+from trainform.review.job_objects import places_pods
 from trainform.review.kinds import kind
 from trainform.review.model import Finding
-from trainform.review.objects import places_pods
 
 NEVER = kind("TR-CAPACITY-1")
 LATER = kind("TR-CAPACITY-2")

@@ -10,9 +10,9 @@ from trainform.manifests.differences import shown
 from trainform.review import steps
 from trainform.review.changes import field_differences
 from trainform.review.context import Context, JobReview
+from trainform.review.job_objects import own_names
 from trainform.review.kinds import kind
 from trainform.review.model import Finding
-from trainform.review.objects import own_names
 from trainform.review.preview import Step
 
 DIFFERS = kind("TR-DRIFT-1")

@@ -11,9 +11,9 @@ from trainform.cluster.facts import NO_HOLDERS, LiveFacts
 from trainform.errors import list_names
 from trainform.review import steps
 from trainform.review.context import Context
+from trainform.review.job_objects import body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.kinds import Kind, kind
 from trainform.review.model import Finding, Place
-from trainform.review.objects import body_of, metadata_of, own_names, queue_of, queue_steps
 from trainform.review.pod_needs import needs_of
 from trainform.review.preview import Step
 from trainform.review.shares import Shares, above, fair_share, held_below, offered, shares_of

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trainform.rules.limits import capacity, images, objects, placement, pod_security, pods, resources, secrets
+from trainform.rules.limits import (
+    capacity,
+    images,
+    object_rules,
+    placement,
+    pod_rules,
+    pod_security,
+    resources,
+    secrets,
+)
 from trainform.rules.limits.rule import Judged, Judgement, Rule
 from trainform.spec.environment import Environment
 
@@ -22,28 +31,28 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "TF-POD-2",
         "Volumes are of the types, and of the folders of the node, that the environment allows.",
-        pods.volumes,
+        pod_rules.volumes,
         ("volume_types", "host_paths"),
     ),
-    Rule("TF-POD-3", "Containers do not run as root.", pods.root, severity="off"),
+    Rule("TF-POD-3", "Containers do not run as root.", pod_rules.root, severity="off"),
     Rule(
         "TF-POD-4",
         "Pods have a runtime class that the environment allows, or none.",
-        pods.runtime_classes,
+        pod_rules.runtime_classes,
         ("runtime_classes",),
     ),
     Rule(
         "TF-POD-6",
         "Pods set none of the known labels and annotations that add containers, devices or rights; others are not "
         "judged.",
-        pods.keys,
+        pod_rules.keys,
         ("metadata_keys",),
     ),
-    Rule("TF-NET-1", "Pods do not use the node's network.", pods.host_network, ("host_network",)),
+    Rule("TF-NET-1", "Pods do not use the node's network.", pod_rules.host_network, ("host_network",)),
     Rule(
         "TF-NET-2",
         "Services are of the environment's types and have no address outside the cluster without one of them.",
-        objects.services,
+        object_rules.services,
         ("service_types",),
     ),
     Rule("TF-RES-1", "A pod asks for no more than its node has.", capacity.per_node),
@@ -67,7 +76,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("TF-RES-5", "Every container asks for CPU and memory.", resources.requests, severity="off"),
     Rule("TF-RES-6", "The nodes hold the pods that run together.", capacity.nodes, ("max_accelerators",)),
-    Rule("TF-RES-7", "Containers see no devices but those that they ask for.", pods.visible, ("pod_security",)),
+    Rule("TF-RES-7", "Containers see no devices but those that they ask for.", pod_rules.visible, ("pod_security",)),
     Rule("TF-PLC-1", "A scheduler chooses the nodes of pods.", placement.node_name),
     Rule("TF-PLC-2", "Pods wait for the environment's admission.", placement.scheduler),
     Rule("TF-PLC-3", "Pods have the environment's node selectors.", placement.node_selectors),
@@ -81,28 +90,31 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "TF-PRI-1",
         "Jobs and pods have a priority class that the environment allows.",
-        objects.priority_classes,
+        object_rules.priority_classes,
         ("priority_classes",),
     ),
     Rule(
         "TF-ACC-1",
         "Pods have a service account that the environment allows.",
-        pods.service_accounts,
+        pod_rules.service_accounts,
         ("service_accounts",),
     ),
     Rule(
         "TF-JOB-1",
         "Jobs are for the environment's operator, and have no cache that the environment does not allow.",
-        objects.other_managers,
+        object_rules.other_managers,
         ("job_managers", "cache_backends"),
     ),
     Rule(
-        "TF-QUE-1", "Jobs wait in queues that experiments may name.", objects.allowed_queues, ("queues", "own_queues")
+        "TF-QUE-1",
+        "Jobs wait in queues that experiments may name.",
+        object_rules.allowed_queues,
+        ("queues", "own_queues"),
     ),
     Rule(
         "TF-QUE-2",
         "An experiment's own queue stays within the limits, and the environment's queues are unchanged.",
-        objects.own_queues,
+        object_rules.own_queues,
         ("own_queues", "max_queue_weight"),
     ),
     Rule("TF-QUE-3", "The capability of a queue holds a gang.", capacity.queue),
@@ -115,19 +127,19 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "TF-DATA-1",
         "A claim that ranked pods write to is kept by `pulumi destroy`.",
-        objects.kept_claims,
+        object_rules.kept_claims,
         severity="off",
     ),
     Rule(
         "TF-DATA-2",
         "New claims are of the environment's storage classes, and bind no existing volume.",
-        objects.new_claims,
+        object_rules.new_claims,
     ),
-    Rule("TF-RUN-1", "A job is deleted some time after its end.", objects.deleted_after_end, severity="off"),
+    Rule("TF-RUN-1", "A job is deleted some time after its end.", object_rules.deleted_after_end, severity="off"),
     Rule(
         "TF-RUN-2",
         "Pods end within the environment's longest time, with a grace period of at most one day.",
-        objects.run_time,
+        object_rules.run_time,
         ("max_run_time",),
     ),
     Rule(SECRETS, "No secret is written as plain text.", secrets.plain_secrets, fixed=True),

@@ -20,7 +20,7 @@ from trainform.manifests.manifest import Manifest
 from trainform.manifests.shapes import mapping
 from trainform.review import steps
 from trainform.review.changes import masked_changes
-from trainform.review.objects import applied
+from trainform.review.job_objects import applied
 from trainform.review.preview import Preview, State, Step
 from trainform.spec.environment import Environment
 from trainform.stacks.drift.live_reads import Reads, key_of

@@ -6,7 +6,7 @@ import datetime
 from typing import Any
 
 from tests.support.samples import CLUSTER, environment
-from trainform.rules.environment import environment_problems
+from trainform.rules.environment_rules import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.load import parse
 
