@@ -180,7 +180,7 @@ def test_expected_secrets(project: Project) -> None:
     project.experiment(
         "resnet", {"image": IMAGE, "launcher": {"command": ["true"]}, "env": TOKEN, "roles": {"worker": {}}}
     )
-    _, program = blocks_of("python", ROOT / "docs" / "how-to" / "write-a-program.md")
+    *_, program = blocks_of("python", ROOT / "docs" / "how-to" / "write-a-program.md")
     here = program.text.replace("ai-namespace", project.namespace)
     main = project.folder / "stacks" / "__main__.py"
     stack = project.program_stack("mine", {"trainform:hfToken": "hunter2-of-the-suite"})
