@@ -37,10 +37,9 @@ test: setup ## Run lint, types and the tests that show that each part works. Bef
 pytest-test:
 	@$(PYTEST) --part test
 
-# One process more than processors, since these tests wait for half of their time.
 proof: setup ## Run the tests that `make test` leaves out: all operators, generated experiments, rehearsals, kills.
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
-	@$(PYTEST) --part proof -n $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+	@$(PYTEST) --part proof
 
 rehearse: setup image ## Run real launchers as containers, in the pods that the real controller created.
 	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/local/rehearsal/test_worlds.py
