@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.live_objects import GPU, NAMESPACE, pod
+from trainform.cluster.budgets import pod_group
 from trainform.cluster.facts import LiveQueue
 from trainform.cluster.held import add_pods, add_queue_holders, free_node, held_by_job, held_pod, pod_reader, priorities
 
@@ -34,6 +35,19 @@ def with_labels(owner: str = "", **labels: str) -> dict[str, Any]:
 )
 def test_whose_a_pod_is(labels: dict[str, str], owner: str, job: str) -> None:
     assert held_pod(with_labels(owner, **labels)).job == f"{NAMESPACE}/{job}"
+
+
+def test_a_gang_waits_before_its_pods_exist() -> None:
+    """Volcano makes the pods of a job when its queue has room; the PodGroup alone says what it requests."""
+    metadata = {"namespace": NAMESPACE, "name": "clip-77aa01-4f1c", "ownerReferences": [{"name": "clip-77aa01"}]}
+    body = {"metadata": metadata, "spec": {"queue": "night", "minResources": {GPU: "24"}}}
+    waiting = pod_group({**body, "status": {"phase": "Pending"}})
+    assert (waiting.job, waiting.queue, waiting.requests) == (f"{NAMESPACE}/clip-77aa01", "night", {GPU: "24"})
+    assert pod_group({**body, "status": {"phase": "Running"}}).requests == {}
+    unplaced = pod("clip-77aa01", 8)
+    unplaced["spec"].pop("nodeName", None)
+    unplaced["status"] = {"phase": "Pending"}
+    assert held_pod(unplaced).waits and not held_pod(unplaced).holds
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ def test_data_has_the_worst_first() -> None:
     assert facts(lost, effect("delete", "namespace", "ml"))["data"] == (
         "all claims", "1 namespace deleted with all claims: ml",
     )  # fmt: skip
+    assert facts(effect("replace", "namespace", "ml", kept=True))["data"] == ("unchanged", "")
 
 
 def test_cost_and_queue() -> None:
