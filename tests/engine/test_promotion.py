@@ -244,7 +244,7 @@ def gated(project: Project, **asked: Any) -> None:
 
 
 def test_no_edit_of_files_takes_prod_past_its_gates(project: Project, prod: str, live: Live) -> None:
-    """What runs there stays as it is. The lesson on two clusters has the way of a release that passes."""
+    """The running job stays as it is. The lesson on two clusters has the way of a release that passes."""
     write(project, image=f"{IMAGE}@{DIGEST}")
     gated(project, **{"from": ["dev"]})
     project.up(DEV)

@@ -1,4 +1,4 @@
-"""What Pulumi itself gives a program of a stack's config: the table that a STACK of a command is held to."""
+"""The config of a stack as Pulumi gives it to a program: the table that a STACK of a command is held to."""
 
 from __future__ import annotations
 

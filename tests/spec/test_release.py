@@ -49,7 +49,7 @@ def test_the_overlay_of_the_target_is_that_of_the_release(tmp_path: Path) -> Non
     overlays = {"prod": {"roles": {"worker": {"replicas": 16}}}, "gone": {"queue": "night"}}
     project(tmp_path, release(environments=overlays))
     found = checked(tmp_path)
-    assert found.or_raise().plan.totals.pods == 16, "and nobody asks for the file of an environment that is gone"
+    assert found.or_raise().plan.totals.pods == 16, "the file of an environment that is gone is not read"
 
 
 def test_a_problem_is_in_the_line_of_the_release(tmp_path: Path) -> None:

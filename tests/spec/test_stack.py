@@ -1,4 +1,4 @@
-"""What `check STACK` makes of a stack's config. `tests/engine/test_stack_configs.py` asks Pulumi for the same table."""
+"""The config of a stack as `check STACK` reads it. `tests/engine/test_stack_configs.py` asks Pulumi for the same table."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ PAGE = comparison_page()
 
 
 def ways(field: str) -> str:
-    """What the page says of a field in its own item, in one line."""
+    """Return the item of a field on the page, in one line."""
     _, _, items = PAGE.partition("\n## In their own way\n")
     [found] = [each for each in items.split("\n- ") if f"`{field}`" in each.partition("\n")[0].split(", ")]
     return " ".join(found.split())
