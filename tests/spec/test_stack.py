@@ -1,4 +1,4 @@
-"""The config of a stack as `check STACK` reads it. `tests/engine/test_stack_configs.py` asks Pulumi for the same table."""
+"""The config of a stack as `check STACK` reads it. `tests/engine/test_stack_configs.py` asks Pulumi for the same."""
 
 from __future__ import annotations
 
