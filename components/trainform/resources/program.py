@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pulumi
 
 from trainform.deployed.releases.evidence import check_gates
@@ -15,7 +17,11 @@ from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
 
 
 def run() -> None:
-    """Register the job of the config's experiment, or the environment's own objects if it names none."""
+    """Register the job of the config's experiment, or the environment's own objects if it names none.
+
+    The engine interrupts the program of an update that fails; the program then ends without a traceback.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     root = project_root()
     config = pulumi.Config(NAMESPACE)
     environment_name, experiment_name = config.require("environment"), config.get("experiment")
