@@ -93,7 +93,7 @@ def command(
     and --output comment, and without --fail-on, a preview that failed earlier does not count: the job that made the
     report has failed already.
     """
-    conditions = _conditions(fail_on)
+    conditions = None if fail_on is None else _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
     targets = forms_of(files or [])
     named, given = stacks or [], preview_json or []
@@ -133,18 +133,18 @@ def command(
     if saving is not None:
         saving.write(read)
     if review_json is None or form is not Form.COMMENT or fail_on is not None:
-        from trainform.review.fail_on import exit_code
+        from trainform.review.fail_on import FailOn, exit_code
 
-        raise typer.Exit(exit_code(review, conditions))
+        raise typer.Exit(exit_code(review, FailOn() if conditions is None else conditions))
 
 
 # --- arguments
 
 
-def _conditions(fail_on: str | None) -> FailOn:
-    from trainform.review.fail_on import FailOn, parse_fail_on
+def _conditions(fail_on: str) -> FailOn:
+    from trainform.review.fail_on import parse_fail_on
 
-    return FailOn() if fail_on is None else parse_fail_on(fail_on)
+    return parse_fail_on(fail_on)
 
 
 def _hours(duration: str) -> Fraction:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from trainform.cluster.facts import LiveFacts
-from trainform.cluster.live import LiveReads
 from trainform.errors import list_names
 from trainform.project import project_root
 from trainform.review.context import Context, JobReview
@@ -25,6 +25,9 @@ from trainform.review.report import build_report
 from trainform.review.settings import namespace_before
 from trainform.spec.environment import Environment
 from trainform.spec.stack import project_name
+
+if TYPE_CHECKING:
+    from trainform.cluster.live import LiveReads
 
 BY_WEIGHT = (Outcome.clean, Outcome.incomplete, Outcome.findings, Outcome.failed)
 """Outcomes, the worst last."""
