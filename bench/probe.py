@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from trainform.job.check import check_experiment
-from trainform.manifests.documents import to_yaml
+from trainform.manifests.manifest import to_yaml
 from trainform.plan.export import as_data
 
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from trainform.spec import Environment, Experiment
-from trainform.spec.metadata import OnChange, field_text, on_change
+from trainform.spec.base_model import OnChange, field_text, on_change
 
 
 def models(annotation: Any) -> set[type[BaseModel]]:

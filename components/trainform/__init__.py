@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from trainform.errors import ClusterError, InputError, Problem, SandboxError, ToolchainError, TrainformError
 
 if TYPE_CHECKING:
-    from trainform.job.check import check_experiment
-    from trainform.job.check_files import check_environment
+    from trainform.job.check import check_environment, check_experiment
     from trainform.job.objects import job_manifests
     from trainform.job.render import render_job
     from trainform.plan import Plan
@@ -71,7 +70,7 @@ _LAZY_IMPORTS = {
     "SshIdentity": "trainform.resources",
     "TrainingJob": "trainform.resources",
     "TrainingQueue": "trainform.resources",
-    "check_environment": "trainform.job.check_files",
+    "check_environment": "trainform.job.check",
     "check_experiment": "trainform.job.check",
     "job_manifests": "trainform.job.objects",
     "render_job": "trainform.job.render",

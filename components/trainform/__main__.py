@@ -21,7 +21,7 @@ def main() -> None:
         run()
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not interrupt the message
-        from trainform.cli.failures import show_interrupt, wants_json
+        from trainform.cli.main import show_interrupt, wants_json
 
         sys.exit(show_interrupt(wants_json(sys.argv[1:])))
     finally:

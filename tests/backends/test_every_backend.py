@@ -11,11 +11,10 @@ from trainform.backends.backend import Backend
 from trainform.backends.owned import object_changes
 from trainform.backends.refusals import able
 from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.job.objects import job_manifests, revision
 from trainform.job.render import render_job
-from trainform.job.revision import revision
 from trainform.manifests.manifest import Manifest
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 COUNTS = {"minAvailable", "minMember", "completions", "parallelism", "replicas", "numNodes"}
 PARTS: dict[str, Any] = {

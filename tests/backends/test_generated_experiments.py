@@ -25,8 +25,8 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import override_key
 from trainform.manifests.pods import pod_template
 from trainform.spec import Environment, Experiment
+from trainform.spec.layers import merge_patch
 from trainform.spec.load import parse
-from trainform.spec.merge_patch import merge_patch
 
 RICH = Environment.model_validate(ENVIRONMENT)
 MANGLED = st.sampled_from(["", "a role less", "a role without replicas", "no role with replicas", "no overrides"])

@@ -15,11 +15,10 @@ from tests.support.documents import README, write_readme_files
 from tests.support.repository import copy_stacks, names
 from trainform.backends.table import BACKENDS
 from trainform.cli.main import main
-from trainform.job.check import check_experiment
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment, check_experiment
 from trainform.job.render import RenderedJob, render_job
 from trainform.job.render_platform import platform_manifests
-from trainform.manifests.documents import to_yaml
+from trainform.manifests.manifest import to_yaml
 
 EXPERIMENTS = names("experiments")
 ENVIRONMENTS = names("environments")

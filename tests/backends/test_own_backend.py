@@ -22,7 +22,7 @@ from trainform.job.objects import job_manifests
 from trainform.job.render import render_job
 from trainform.local.doctor.cluster import experiment_kinds
 from trainform.local.scaffold.new_environment import skeleton
-from trainform.manifests.documents import to_yaml
+from trainform.manifests.manifest import to_yaml
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan, reasons
+from trainform.backends.backend import named_items
 from trainform.backends.patch_rules import part_that_sets, without_parts
-from trainform.backends.paths import named_items
 from trainform.job.objects import job_manifests
 from trainform.manifests.manifest import override_key
 

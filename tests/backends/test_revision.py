@@ -11,7 +11,7 @@ from msgspec import structs
 from tests.support.rendering import plan_job
 from tests.support.samples import JOB, environment, plan
 from trainform.job.objects import job_manifests
-from trainform.manifests.documents import to_yaml
+from trainform.manifests.manifest import to_yaml
 from trainform.spec import Experiment
 
 BASE: dict[str, Any] = {

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.running import run
 from tests.stacks.saved.samples import KEY, facts, saved
 from trainform.cli import apply, review_saving
-from trainform.cli.forms import Form
+from trainform.cli.arguments import Form
 from trainform.errors import TrainformError
 from trainform.stacks.saved.changed_facts import changed_facts
 from trainform.stacks.saved.file import text_of

@@ -9,8 +9,7 @@ import yaml
 
 from tests.cli.making_files import files
 from tests.cli.running import run
-from trainform.job.check import check_experiment
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment, check_experiment
 
 
 def test_a_new_environment(project: Path) -> None:

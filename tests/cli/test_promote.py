@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.running import run
 from tests.support.releases import project
-from trainform.cli.forms import next_steps
+from trainform.cli.arguments import next_steps
 
 WORDS = ("promote", "sdxl-lora", "--from", "dev", "--to", "prod")
 

@@ -13,7 +13,7 @@ from tests.cli.running import run
 from tests.rules.limits.secret_samples import TOKEN
 from tests.support.repository import ROOT, copy_stacks
 from trainform.job.check import check_platform
-from trainform.manifests.documents import to_yaml
+from trainform.manifests.manifest import to_yaml
 from trainform.project import known_stacks
 
 VERBS = ["check", "plan", "render"]

@@ -23,7 +23,7 @@ from tests.engine.pods import hostname
 from trainform import defaults
 from trainform.backends.outcome import ends_by
 from trainform.backends.table import BACKENDS
-from trainform.backends.volcano.ends import is_unheeded
+from trainform.backends.volcano.backend import is_unheeded
 from trainform.job.objects import job_manifests
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.plan import Plan

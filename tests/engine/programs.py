@@ -10,7 +10,7 @@ from tests.engine.project import Project
 JOBS = """\
 import pulumi
 from trainform import TrainingJob
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment
 from trainform.resources.apply import cluster_provider
 
 shared = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), check_environment("dev").or_raise())

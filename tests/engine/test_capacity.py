@@ -15,7 +15,7 @@ from tests.review.jobs import side
 from tests.review.jobs_of_previews import context, job_review
 from trainform.cluster.live import LiveReads
 from trainform.review.capacity import capacity_of
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 pytestmark = pytest.mark.proof("the scheduler's own answer; `make test` has the verdicts alone")
 

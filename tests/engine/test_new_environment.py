@@ -13,7 +13,7 @@ import yaml
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_doctor import become
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment
 
 pytestmark = pytest.mark.proof("a cluster read as an environment, and a preview there")
 

@@ -20,7 +20,7 @@ ELSEWHERE = "other.example.com/ai/train:1.0"
 GOOD = "registry.example.com/ai/train:1.0"
 POD = """\
 import pulumi
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment
 from trainform.resources.apply import cluster_provider
 
 provider = cluster_provider(pulumi.ComponentResource("test:index:Cluster", "shared"), \

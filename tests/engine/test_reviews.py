@@ -25,7 +25,7 @@ from tests.engine.test_policy_pack import POD
 from tests.engine.test_ssh_identity import keys, traces
 from tests.engine.truth import objects, starts_as_said, untrue
 from tests.support.repository import ROOT
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 pytestmark = pytest.mark.proof("reviews of every kind of change")
 

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from trainform.errors import InputError
-from trainform.job.check import CheckedJob, check_experiment
-from trainform.job.check_files import check_environment
+from trainform.job.check import CheckedJob, check_environment, check_experiment
 
 EXPERIMENT = """\
 name: resnet

@@ -27,9 +27,8 @@ from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 from trainform.spec import Environment, Experiment
-from trainform.spec.base_model import models_of
+from trainform.spec.base_model import OnChange, field_text, models_of, on_change, set_fields
 from trainform.spec.load import parse
-from trainform.spec.metadata import OnChange, field_text, on_change, set_fields
 
 RICH = Environment.model_validate(ENVIRONMENT)
 CHANGES = list(variations())

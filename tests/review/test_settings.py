@@ -22,7 +22,7 @@ from trainform.review.settings import (
     not_compared,
 )
 from trainform.spec.environment import Environment
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 DAY = datetime.date(2026, 1, 1)
 URN = urn(PLATFORM, "dev")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.samples import reasons
@@ -40,3 +42,58 @@ def test_bytes_whose_unit_is_missing(amount: object, size: str) -> None:
 
 def test_pieces_have_no_unit() -> None:
     assert reasons(queue={"capability": {"cpu": 4, "a800": 8}}) == {}
+
+
+HIDDEN = "the mount would hide a folder of the system that every process needs"
+GIT = {"repository": "https://git.example.com/ai/code.git", "commit": "4f5c2e9b8d1a7c3e6f0b2d4a8c1e5f7b9d3a6c0e"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc", "/etc/", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/sbin", "/dev", "/sys",
+     "/sys/fs", "/proc", "/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib/arm-linux-gnueabihf"],
+)  # fmt: skip
+def test_no_volume_hides_what_every_process_needs(path: str) -> None:
+    assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {"storage.data.mount": HIDDEN}
+    assert reasons(prepare=[{"name": "code", "git": {**GIT, "path": path}}]) == {"prepare[0].git.path": HIDDEN}
+
+
+@pytest.mark.parametrize("path", ["/usr/local", "/etc/app", "/bin2", "/lib/modules", "/dev/hugepages", "/process"])
+def test_places_where_there_is_room(path: str) -> None:
+    assert reasons(storage={"data": {"claim": "data", "mount": path}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("parts", "path"),
+    [
+        ({}, "/etc/trainform/data"),
+        ({"ssh": {}}, "/root/.ssh/keys"),
+        ({"launcher": {"deepspeed": {"script": "/app/train.py"}}, "roles": {"master": {"replicas": 1}}}, "/job/data"),
+    ],
+)
+def test_nothing_is_mounted_inside_files_that_nobody_can_write_to(parts: dict[str, Any], path: str) -> None:
+    """The runtime makes the folder of a mount, which it cannot in a ConfigMap or a Secret: no container would start."""
+    folder = path.rpartition("/")[0]
+    (reason,) = reasons(storage={"data": {"claim": "data", "mount": path}}, **parts).values()
+    assert reason.startswith(f"the path is inside {folder}, which holds ")
+    git = [{"name": "code", "git": {**GIT, "path": path}}]
+    assert [*reasons(prepare=git, **parts)] == ["prepare[0].git.path"]
+    assert reasons(storage={"data": {"claim": "data", "mount": f"{folder}-2/data"}}, **parts) == {}
+
+
+@pytest.mark.parametrize(
+    ("volume", "roles", "pods"),
+    [
+        ({}, {"worker": {"replicas": 2}}, 2),
+        ({}, {"master": {"replicas": 1}, "worker": {"replicas": 3}}, 4),
+        ({"roles": ["master"]}, {"master": {"replicas": 1}, "worker": {"replicas": 3}}, 1),
+        ({"roles": ["worker"]}, {"master": {"replicas": 1}, "worker": {"replicas": 3}}, 3),
+        ({}, {"worker": {"replicas": 1}}, 1),
+    ],
+)
+def test_one_pod_mounts_a_claim_of_one_pod(volume: dict[str, Any], roles: dict[str, Any], pods: int) -> None:
+    data = {"size": "1Ti", "class": "fast", "mount": "/data", "access_modes": ["ReadWriteOncePod"], **volume}
+    told = f"one pod at a time mounts such a claim, and {pods} pods are to: the others would never start"
+    assert reasons(storage={"data": data}, roles=roles) == ({} if pods == 1 else {"storage.data.access_modes": told})
+    for modes in (["ReadWriteMany"], ["ReadWriteOnce"]):
+        assert reasons(storage={"data": {**data, "access_modes": modes}}, roles=roles) == {}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment
 
 FILE = "name: dev\nnamespace: {{name: ai}}\nlimits: {{severity: {{TF-COST-1: {severity}}}}}\n"
 

@@ -21,8 +21,8 @@ from trainform.plan import Plan
 from trainform.plan.inputs import job_inputs
 from trainform.plan.record import Record
 from trainform.spec import Environment, Experiment
+from trainform.spec.layers import merge_patch
 from trainform.spec.load import Text
-from trainform.spec.merge_patch import merge_patch
 
 PROD = environment(name="prod", queues={"research": {"weight": 1}})
 FILE = """\

@@ -8,8 +8,7 @@ import pytest
 
 from tests.support.samples import environment, experiment
 from trainform.errors import InputError
-from trainform.job.check import check_experiment
-from trainform.job.check_files import load_experiment
+from trainform.job.check import check_experiment, load_experiment
 from trainform.spec.load import read_runtime_content
 
 EXPERIMENT = """\

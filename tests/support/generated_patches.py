@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from trainform.spec.merge_patch import merge_patch, named_items
+from trainform.spec.layers import merge_patch, named_items
 
 Way = tuple[str, ...]
 

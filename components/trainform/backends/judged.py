@@ -11,15 +11,59 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
-from trainform.backends.kubedl.add_ons import add_ons
 from trainform.backends.table import pods_of
-from trainform.manifests.manifest import Manifest
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import Manifest, mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
-from trainform.rules.limits.rule import Judged, Judgement, Named
+from trainform.rules.limits.rule import AddOn, Judged, Judgement, Named
 from trainform.spec.experiment import Experiment
-from trainform.spec.waivers import Waiver
+from trainform.spec.limits import Waiver
+
+ANNOTATIONS = {"kubedl.io/git-sync-config": "docker.io/kubedl/git-sync:v1", "kubedl.io/tensorboard-config": None}
+"""Annotations of which KubeDL makes a container, and the image that it takes if they name none; None for that of the
+job. Source: KubeDL 0.5.0, pkg/code_sync and pkg/tensorboard."""
+# The type of volume of each storage of a model. Source: KubeDL 0.5.0, apis/model/v1alpha1.
+_STORAGE = {"nfs": "nfs", "AWSEfs": "csi", "localStorage": "hostPath"}
+
+
+def add_ons(key: str, body: dict[str, Any]) -> Iterator[AddOn]:
+    """The add-ons of the object with this key; none for objects of other operators, which do not have these names."""
+    annotations = mapping(mapping(body.get("metadata")).get("annotations"))
+    for name in ANNOTATIONS.keys() & annotations.keys():
+        settings = _settings(annotations[name])
+        # Go reads names in any case, and takes the last one
+        images = [str(value) for field, value in settings if field.lower() == "image" and value]
+        default = ANNOTATIONS[name]
+        variables = [text for field, value in settings if field.lower() == "envs" for text in _texts(value)]
+        found = images if images or default is None else [default]
+        yield AddOn(key, f"metadata.annotations.{name}", images=tuple(found), variables=tuple(variables))
+    spec = mapping(body.get("spec"))
+    model = mapping(spec.get("modelVersion"))
+    if "imageRepo" in model:
+        yield AddOn(key, "spec.modelVersion.imageRepo", repository=str(model["imageRepo"]))
+    for kind, source in mapping(model.get("storage")).items():
+        path = mapping(source).get("path")
+        yield AddOn(key, f"spec.modelVersion.storage.{kind}", volume=_STORAGE.get(kind, kind), path=str(path))
+    if spec.get("cacheBackend"):
+        yield AddOn(key, "spec.cacheBackend", is_cache=True)
+
+
+def _settings(text: Any) -> list[tuple[str, Any]]:
+    """The settings of an annotation as pairs. Text that is not JSON may name any image."""
+    try:
+        pairs = json.loads(text, object_pairs_hook=list)
+    except (TypeError, ValueError, RecursionError):
+        return [("image", "?")]
+    return [pair for pair in pairs if isinstance(pair, tuple)] if isinstance(pairs, list) else []
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str):
+        yield value
+
 
 _FIELDS = {
     "queue": ("queue", defaults.VOLCANO),
@@ -146,3 +190,9 @@ def _annotated(manifest: Manifest, waivers: Sequence[Waiver], keys: dict[str | N
     metadata = manifest.body["metadata"]
     annotations = {**metadata.get("annotations", {}), defaults.WAIVERS_ANNOTATION: json.dumps(matching)}
     return structs.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
+
+
+"""The names from the top of a body to a value; an item of a list has its `name`, or its index if it has no name."""
+
+
+"""From the body of an object to its pods."""

@@ -13,14 +13,13 @@ from trainform.backends.backend import Backend
 from trainform.backends.outcome import ends_by, patched_endings
 from trainform.backends.refusals import support_notes
 from trainform.errors import list_names
-from trainform.manifests.manifest import Manifest
-from trainform.manifests.shapes import mappings
+from trainform.manifests.manifest import Manifest, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Plan, RolePlan
 from trainform.rules.limits.rule import Judged
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.merge_patch import patched_paths
+from trainform.spec.layers import patched_paths
 from trainform.spec.storage import ONE_NODE
 
 NOTES = {

@@ -13,8 +13,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from trainform.manifests.manifest import FIELD_MANAGER
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import FIELD_MANAGER, mapping, mappings
 from trainform.plan.model import Ending, Plan
 
 Word = Literal["succeeded", "succeeded in part", "failed", "stopped", "not ended"]

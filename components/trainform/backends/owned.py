@@ -13,10 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.backends.paths import Place, named_items
+from trainform.backends.backend import Place, named_items
 from trainform.backends.support import is_one_of
-from trainform.manifests.manifest import Manifest
-from trainform.manifests.shapes import mapping, mappings, quantity
+from trainform.manifests.manifest import Manifest, mapping, mappings, quantity
 from trainform.manifests.templates import Template, resource_amounts
 from trainform.rules.experiment import OWN_LABELS, reserved
 

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.backend import Backend
+from trainform.backends.backend import Backend, Place
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, TASK_ANNOTATION
 from trainform.backends.owned import (
     ROLES,
@@ -24,20 +24,18 @@ from trainform.backends.owned import (
     pod_templates,
     value_at,
 )
-from trainform.backends.paths import Place
 from trainform.backends.refusals import is_able
 from trainform.errors import MASK, Problem, list_names, shorten
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
+from trainform.manifests.manifest import RECORD_KEY, Manifest, mapping, override_key
 from trainform.manifests.models import METADATA, POD_TEMPLATE, Part, Violation, has_model, violations
 from trainform.manifests.pods import user_template
-from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.launch.launch import SCRIPT_VARIABLES
 from trainform.plan.model import Group, Plan, RolePlan
 from trainform.plan.variables import VARIABLES
 from trainform.spec.environment import Environment
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 _OF_ROLE = "roles.*."
 _FIXES = {

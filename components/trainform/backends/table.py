@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.backend import Backend
-from trainform.backends.paths import Finder, Pods
+from trainform.backends.backend import Backend, Finder, Pods
 
 
 class _Backends(Mapping[str, Backend]):

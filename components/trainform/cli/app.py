@@ -15,8 +15,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from trainform.cli.arguments import QuietOption, option
-from trainform.cli.forms import SUFFIXES, Form, form_of
+from trainform.cli.arguments import SUFFIXES, Form, QuietOption, form_of, option
 from trainform.console.lines import suppress_notes
 from trainform.console.output import OPTION, output_to
 from trainform.errors import CommandLineError

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import argument
-from trainform.cli.forms import REPORT, Form, show
+from trainform.cli.arguments import REPORT, Form, argument, show
 from trainform.console.lines import flush_or_discard, note
 from trainform.project import require_project
 

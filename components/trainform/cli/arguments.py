@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import shlex
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from trainform import defaults
 from trainform.cli import candidates
+from trainform.console.lines import echo, echo_json, terminal_width
+from trainform.console.output import OPTION
+from trainform.console.secrets import masked
 from trainform.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from trainform.console.sections import Section
 
 ENVIRONMENT_VARIABLE = "TRAINFORM_ENVIRONMENT"
 STANDARD_INPUT = "-"
@@ -77,3 +87,73 @@ RunOption = Annotated[
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print no progress and no notes, only results and errors.")
 ]
+
+
+class Form(StrEnum):
+    """The forms of output. Each command has some of them."""
+
+    TEXT = "text"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    COMMENT = "comment"
+
+
+DATA = (Form.TEXT, Form.JSON)
+REPORT = (Form.TEXT, Form.JSON, Form.MARKDOWN)
+SUFFIXES = {".txt": Form.TEXT, ".json": Form.JSON, ".md": Form.MARKDOWN, ".html": Form.HTML}
+REFRESH = "pulumi refresh --yes --clear-pending-creates"
+
+
+def form_of(output: str | None, file: str | None, forms: Sequence[Form]) -> Form:
+    """Return the form that `--output` names, else that of the file's suffix. Raises `InputError` for a suffix of a form
+    that the command does not have."""
+    if file in tuple(Form):  # kubectl's spelling
+        fix = f"write `--output {file}` for the form, or `-o ./{file}` for a file of this name"
+        raise InputError([Problem(OPTION, file, "is the name of a form, not of a file", fix)])
+    form = SUFFIXES.get(Path(file or "").suffix, Form.TEXT) if output is None else Form(output)
+    if form not in forms:
+        suffixes = ", ".join(suffix for suffix, other in SUFFIXES.items() if other in forms)
+        reason = f"the suffix is that of {form}, which this command does not have"
+        raise InputError([Problem(OPTION, file, reason, f"use {suffixes}, or choose the form with --output")])
+    return form
+
+
+def show(form: Form, sections: Sequence[Section], data: Mapping[str, Any]) -> None:
+    """Print the report in this form."""
+    if form is Form.JSON:
+        show_data(data)
+    else:
+        show_text(form, sections)
+
+
+def show_data(data: Mapping[str, Any]) -> None:
+    """Print the report for programs."""
+    echo_json(masked(data))
+
+
+def show_text(form: Form, *documents: Sequence[Section]) -> None:
+    """Print the report for people, as Markdown or for a terminal. The first section of each document has its title."""
+    shown = [masked(list(sections)) for sections in documents]
+    if form is Form.MARKDOWN:
+        from trainform.console import markdown
+
+        echo(*markdown.render_documents(shown).removesuffix("\n").split("\n"))
+    else:
+        from trainform.console import terminal
+
+        echo(*(line.text for line in terminal.lines_of(shown, terminal_width())))
+
+
+def next_steps(stack: str, files: Sequence[str], *, is_deployed: bool = True, must_refresh: bool = False) -> list[str]:
+    """Return lines with the written files and the next commands.
+
+    A stack that is not deployed may not exist. It is created before `git add`, since Pulumi writes a salt into its
+    file. must_refresh: an `up` was killed, and the state lacks its last operations."""
+    named, quoted = shlex.quote(stack), " ".join(map(shlex.quote, files))
+    creation = [] if is_deployed else [f"pulumi stack select --create {named}"]
+    creation += [f"{REFRESH} -s {named}"] if must_refresh else []
+    saved = shlex.quote(f"{stack}.json")
+    reviewed = [f"trainform review {named} --save {saved}", f"trainform apply {saved}"]
+    commands = [*creation, f"git add {quoted}", *reviewed]
+    return [*(f"wrote {path}" for path in files), "next:", *(f"  {command}" for command in commands)]

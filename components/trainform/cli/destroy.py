@@ -171,7 +171,7 @@ def _other_stacks(stack: str, api: ClusterApi, jobs: Sequence[StateJob], root: P
 def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
     """Return the cluster of the provider, or None if it is not bound. Raises `InputError` if the environment cannot be
     read, since it may name another cluster."""
-    from trainform.job.check_files import check_environment
+    from trainform.job.check import check_environment
     from trainform.spec.stack import named_environment
 
     if cluster.uid is not None:

@@ -10,8 +10,7 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import argument, environment_option
-from trainform.cli.forms import REPORT, Form, show
+from trainform.cli.arguments import REPORT, Form, argument, environment_option, show
 from trainform.cli.jobs import is_explicit, is_stack, stack_of
 from trainform.errors import CommandLineError
 from trainform.project import require_project
@@ -65,7 +64,7 @@ def command(
 def _versions(first: str, second: str | None, environment: str | None, root: Path) -> tuple[Version, Version]:
     """Return both versions. Files and releases are read in the named environment, or in that of the stack."""
     from trainform.deployed.stacks import followed, load_project_stack
-    from trainform.job.check_files import check_environment
+    from trainform.job.check import check_environment
     from trainform.spec.release import NAME
     from trainform.stacks.comparison.compare import version_in_file
 

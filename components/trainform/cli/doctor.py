@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, option
-from trainform.cli.forms import DATA, Form
+from trainform.cli.arguments import DATA, WHICH_ENVIRONMENT, Form, environment_option, option
 from trainform.cli.jobs import from_input
 
 FIX = "  fix: "
@@ -60,7 +59,7 @@ def command(
     environment's file is wrong.
     """
     from trainform.console.lines import echo_json
-    from trainform.job.check_files import check_environment
+    from trainform.job.check import check_environment
     from trainform.local.doctor.check_runs import Request, run_checks
     from trainform.local.doctor.checks import CHECKS, VERBS, apply_sandbox_fix
     from trainform.spec.load import project_root

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import JobsEnvironmentOption, StackJobArguments
-from trainform.cli.forms import REPORT, Form, show_data, show_text
+from trainform.cli.arguments import REPORT, Form, JobsEnvironmentOption, StackJobArguments, show_data, show_text
 from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
 from trainform.errors import each_result
 

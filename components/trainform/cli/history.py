@@ -9,8 +9,7 @@ import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import JOB, StackEnvironmentOption, argument
-from trainform.cli.forms import REPORT, Form, show
+from trainform.cli.arguments import JOB, REPORT, Form, StackEnvironmentOption, argument, show
 from trainform.cli.jobs import is_experiment, is_explicit, is_stack, stack_of
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, require_project

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from trainform.cli.app import prints
+from trainform.cli.arguments import DATA, Form
 from trainform.cli.created_files import show_created_files
-from trainform.cli.forms import DATA, Form
 from trainform.errors import InputError, Problem
 from trainform.local.scaffold.project import (
     ENVIRONMENT,

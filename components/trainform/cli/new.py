@@ -11,14 +11,13 @@ import typer
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE, StackEnvironmentOption, argument, option
+from trainform.cli.arguments import DATA, ENVIRONMENT_VARIABLE, Form, StackEnvironmentOption, argument, option
 from trainform.cli.created_files import show_created_files
-from trainform.cli.forms import DATA, Form
 from trainform.cli.jobs import MISSING_ENVIRONMENT, only_environment
 from trainform.cli.new_stack import EXISTS_FIX, add_stack, copy_experiment, engine_commands, name_in_stack
 from trainform.console.lines import note
 from trainform.errors import CommandLineError, InputError, Problem
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment
 from trainform.job.render import render_job
 from trainform.local.scaffold.new_environment import environment_text, skeleton
 from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment, placeholder_image, stack_text

@@ -12,8 +12,7 @@ from trainform.console.lines import note
 from trainform.console.sections import counted
 from trainform.deployed.releases.gates import needs_release, promote_command
 from trainform.errors import InputError, Problem
-from trainform.job.check import CheckedJob, check_experiment
-from trainform.job.check_files import check_environment
+from trainform.job.check import CheckedJob, check_environment, check_experiment
 from trainform.local.scaffold.copying import copied_text
 from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.writing import write_files

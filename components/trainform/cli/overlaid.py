@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from trainform.errors import Problem
 from trainform.spec.layers import LayerValue
-from trainform.spec.source import Source
+from trainform.spec.read import Source
 
 REMOVED = "null"
 

@@ -10,8 +10,7 @@ import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import JOB, argument, option
-from trainform.cli.forms import REPORT, Form, next_steps, show_data, show_text
+from trainform.cli.arguments import JOB, REPORT, Form, argument, next_steps, option, show_data, show_text
 from trainform.cli.jobs import is_experiment, is_stack, require_named
 from trainform.cli.release_writing import REASON, DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.console.lines import note

@@ -11,13 +11,14 @@ import typer
 
 from trainform.cli.app import prints
 from trainform.cli.arguments import (
+    DATA,
     ChosenEnvironmentOption,
+    Form,
     JobArgument,
     RunOption,
     option,
     seconds_of,
 )
-from trainform.cli.forms import DATA, Form
 from trainform.cli.jobs import jobs
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ def command(results: Results, as_json: bool) -> None:
     experiment, it prints the objects of the environment's own stack. A stack is printed exactly as `pulumi up -s
     STACK` applies it. With --output json, several experiments or stacks are one list with an entry for each.
     """
-    from trainform.manifests.documents import to_yaml
+    from trainform.manifests.manifest import to_yaml
 
     if as_json:
         note(*(_tried(results.each[0]) if results.each else ()), err=True)

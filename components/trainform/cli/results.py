@@ -12,16 +12,17 @@ from msgspec import Struct
 from trainform.cli import candidates
 from trainform.cli.app import prints
 from trainform.cli.arguments import (
+    DATA,
     JOB,
     SUFFIX,
     WHICH_JOB,
     AllOption,
     EnvironmentsOption,
+    Form,
     RunOption,
     SetOption,
     argument,
 )
-from trainform.cli.forms import DATA, Form
 from trainform.cli.jobs import Job, jobs, named_environments
 from trainform.console.lines import echo_json
 from trainform.console.secrets import masked

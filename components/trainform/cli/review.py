@@ -11,8 +11,7 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
-from trainform.cli.arguments import JOB, WHICH_JOB, JobsEnvironmentOption, argument, option, seconds_of
-from trainform.cli.forms import Form
+from trainform.cli.arguments import JOB, WHICH_JOB, Form, JobsEnvironmentOption, argument, option, seconds_of
 from trainform.cli.review_files import forms_of
 from trainform.cli.review_saving import SAVE, saving_of
 from trainform.cli.review_stacks import (

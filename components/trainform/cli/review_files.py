@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from trainform.cli.forms import SUFFIXES, Form
+from trainform.cli.arguments import SUFFIXES, Form
 from trainform.console.output import OPTION, STANDARD_OUTPUT, target_of
 from trainform.errors import InputError, Problem
 

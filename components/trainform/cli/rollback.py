@@ -6,8 +6,16 @@ from typing import Annotated
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, option
-from trainform.cli.forms import REPORT, Form, next_steps, show_data, show_text
+from trainform.cli.arguments import (
+    REPORT,
+    Form,
+    StackEnvironmentOption,
+    StackJobArgument,
+    next_steps,
+    option,
+    show_data,
+    show_text,
+)
 from trainform.cli.jobs import stack_of
 from trainform.cli.release_writing import DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.console.lines import note

@@ -12,8 +12,7 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import App, prints
-from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, option
-from trainform.cli.forms import DATA, Form
+from trainform.cli.arguments import DATA, WHICH_ENVIRONMENT, Form, environment_option, option
 from trainform.cli.jobs import from_input
 from trainform.console.lines import echo, echo_json, note
 from trainform.errors import TrainformError

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.forms import DATA, Form
-from trainform.console.atomic import replacing
+from trainform.cli.arguments import DATA, Form
 from trainform.console.lines import echo, echo_json
+from trainform.console.output import replacing
 from trainform.errors import InputError, Problem
 from trainform.project import require_project
 

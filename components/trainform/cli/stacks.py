@@ -14,8 +14,7 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import WHICH_ENVIRONMENT, environment_option, option
-from trainform.cli.forms import REPORT, Form, show_data, show_text
+from trainform.cli.arguments import REPORT, WHICH_ENVIRONMENT, Form, environment_option, option, show_data, show_text
 from trainform.console.lines import echo, note
 from trainform.console.secrets import masked
 from trainform.errors import TrainformError
@@ -95,7 +94,7 @@ def command(
 
 def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
     """Return the named environments, or all of the project."""
-    from trainform.job.check_files import check_environment
+    from trainform.job.check import check_environment
 
     chosen = names if names else known_names(ENVIRONMENTS, root)
     return [check_environment(name, None if names else root).or_raise() for name in dict.fromkeys(chosen)]

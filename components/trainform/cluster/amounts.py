@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_UP, Decimal
 from typing import Any
 
-from trainform.manifests.shapes import mapping, quantity
+from trainform.manifests.manifest import mapping, quantity
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import MILLI, spell
 

@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.cluster.amounts import Amounts, all_spelled, amounts_of, spelled, summed
 from trainform.cluster.facts import LiveClusterQueue, LiveKueue, LiveQueue, LiveQuota
 from trainform.cluster.held import ENDED, HeldPod, held_by_job
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 
 ADMITS = (None, "", "None")  # stop policies of a queue that is not stopped
 

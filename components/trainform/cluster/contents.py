@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from trainform.cluster.api import Answer, ClusterApi, NotReadError, each
 from trainform.cluster.live_objects import ServedKind, collection, served
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 
 CLUSTER_KINDS = {"Endpoints", "Event"}
 """Kinds that the cluster writes about other objects."""

@@ -23,8 +23,7 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.console.secrets import masked_line
 from trainform.errors import ClusterError, Problem, without_credentials
 from trainform.job.objects import override_paths
-from trainform.manifests.manifest import Manifest, resource_name
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import Manifest, mapping, mappings, resource_name
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 
 if TYPE_CHECKING:
     from trainform.cluster.live_drift import Drift

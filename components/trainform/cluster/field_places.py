@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from trainform import defaults
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.plan.model import Plan
-from trainform.spec.merge_patch import patched_paths
+from trainform.spec.layers import patched_paths
 
 MOST_SHOWN = 5  # places that a patch sets
 _TOKEN = re.compile(r'\[(?:name=)?"?([^]"]*)"?\]|([^.\[\]]+)')

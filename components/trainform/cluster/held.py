@@ -14,7 +14,7 @@ from trainform.backends.gangs import GROUP_ANNOTATION, PREEMPTABLE, QUEUE_ANNOTA
 from trainform.backends.table import BACKENDS
 from trainform.cluster.amounts import POD_SLOTS, Amounts, all_spelled, summed
 from trainform.cluster.facts import LiveNode, LiveQueue
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
 

@@ -40,7 +40,7 @@ from trainform.cluster.live_objects import Key, ObjectReader, path_of
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
 from trainform.errors import TrainformError, without_credentials
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 
 SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from trainform.console.secrets import masked
 from trainform.manifests.differences import Difference, Keys, differences
-from trainform.manifests.shapes import mapping, mappings, quantity
+from trainform.manifests.manifest import mapping, mappings, quantity
 
 # Fields whose texts are quantities, at any depth below them: another spelling is the same amount.
 AMOUNTS = frozenset(

@@ -16,7 +16,7 @@ from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
 from trainform.cluster.live_drift import SECRETS
 from trainform.cluster.operators import KUEUE
-from trainform.manifests.shapes import mappings
+from trainform.manifests.manifest import mappings
 
 FEW = 4  # objects of a kind in a namespace that are read one by one, so that one stack does not read all others
 _API_VERSION = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+")

@@ -7,7 +7,7 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.cluster.api import ClusterApi
-from trainform.manifests.shapes import mappings
+from trainform.manifests.manifest import mappings
 
 
 class Operator(Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainform.cluster.facts import ENDED
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 
 # The conditions of all operators except Volcano, most specific first, and the matching phases of Volcano.
 CONDITIONS = {

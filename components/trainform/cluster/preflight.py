@@ -23,8 +23,7 @@ from trainform.cluster.live_objects import ServedKind, collection, find_job, pat
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.errors import ClusterError
-from trainform.manifests.manifest import Manifest
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import Manifest, mapping
 from trainform.plan.model import Plan
 from trainform.plan.record import read_record, unmark
 from trainform.spec.quantities import amount

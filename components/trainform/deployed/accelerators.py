@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from trainform.manifests.shapes import mapping, quantity
+from trainform.manifests.manifest import mapping, quantity
 
 
 def accelerators_of_roles(roles: Any) -> Counter[str]:

@@ -15,7 +15,7 @@ from trainform.deployed.engine import exported, printed
 from trainform.deployed.state import record_in
 from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import TrainformError, without_credentials
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.plan.record import Record
 from trainform.spec.stack import project_name
 

@@ -20,7 +20,7 @@ from trainform.cluster.phases import phase_of
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.plan.costs import HourlyCost, hourly_cost
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment

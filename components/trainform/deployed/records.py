@@ -16,7 +16,7 @@ from trainform.cluster.api import ClusterApi, labelled
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import path_of
 from trainform.errors import ClusterError
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.plan.record import Record, read_record, record_name
 from trainform.spec.environment import Environment
 

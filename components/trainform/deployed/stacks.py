@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from trainform.errors import InputError, Problem, TrainformError, each_result, list_names
-from trainform.job.check_files import check_environment, load_experiment
+from trainform.job.check import check_environment, load_experiment
 from trainform.plan.inputs import resolved
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks, release_path, stack_path
 from trainform.spec.environment import Environment

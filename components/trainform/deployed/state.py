@@ -10,7 +10,7 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.deployed.updates import REFRESH, Update
 from trainform.errors import ClusterError
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 from trainform.plan.record import Record, read_record, record_name
 
 PROVIDER = "pulumi:providers:kubernetes"

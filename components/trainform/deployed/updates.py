@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.deployed.engine import NO_STACK, as_json, printed
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 
 MOST_UPDATES = 100
 ALL = 0

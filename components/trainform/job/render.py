@@ -18,8 +18,16 @@ from trainform.backends.refusals import placeholder_problems, size_problems, sup
 from trainform.backends.support import overwritten
 from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
-from trainform.job.objects import draft_plan, patched_manifests, record_manifests, rendered_manifests
-from trainform.job.revision import changes, choose_placeholder, put_revision, revision
+from trainform.job.objects import (
+    changes,
+    choose_placeholder,
+    draft_plan,
+    patched_manifests,
+    put_revision,
+    record_manifests,
+    rendered_manifests,
+    revision,
+)
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 from trainform.plan.build import DRAFT_REVISION

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from trainform.console.escaping import CHANGED_MASK, MASK
 from trainform.console.secrets import masked, masked_path
-from trainform.spec.source import join_path
+from trainform.spec.read import join_path
 
 DEEPEST = 100
 """Levels below which two values are compared as a whole."""

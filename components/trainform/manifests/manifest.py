@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import enum
+import json
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
+import yaml
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.spec.libyaml import Dumper
+from trainform.spec.quantities import amount
 
 FIELD_MANAGER = {"pulumi.com/patchFieldManager": "trainform"}
 RECORD_KEY = "deployed"
@@ -112,3 +118,48 @@ def with_own_annotations(manifest: Manifest, overrides: Iterable[str] = ()) -> M
 def without_empty(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields without those that are None, an empty list or an empty mapping; 0, False and "" are kept."""
     return {key: value for key, value in fields.items() if value is not None and value != [] and value != {}}
+
+
+def mapping(value: object) -> dict[str, Any]:
+    """The value if it is a mapping, otherwise an empty mapping."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: object) -> list[dict[str, Any]]:
+    """The items of a list that are mappings; an empty list if the value is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def quantity(value: object) -> Decimal | None:
+    """The amount of a quantity; None if it is not one, or not in a spelling that trainform reads (`1e3` is one that
+    only Kubernetes reads)."""
+    try:
+        return amount(str(value))
+    except ValueError:
+        return None
+
+
+def decoded(value: Any) -> Any:
+    """The text that the value is in base64; the value as it is given if it is none."""
+    try:
+        return base64.b64decode(value).decode()
+    except (TypeError, ValueError):
+        return value
+
+
+class ReadableDumper(Dumper):
+    """Writes scripts as literal blocks."""
+
+
+def _text(dumper: Dumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+ReadableDumper.add_representer(str, _text)
+
+
+def to_yaml(manifests: Iterable[Manifest]) -> str:
+    """One YAML document per object, in the given order."""
+    # without shared parts, which YAML would write as aliases: requests and limits are written twice
+    bodies = json.loads(json.dumps([manifest.body for manifest in manifests]))
+    return yaml.dump_all(bodies, Dumper=ReadableDumper, sort_keys=False, width=1000, explicit_start=True)

@@ -7,11 +7,10 @@ from typing import Any
 
 from trainform import defaults
 from trainform.manifests.env import PodConventions, container_env, env_prefix, expand_own_refs, override_env
-from trainform.manifests.manifest import without_empty
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping, without_empty
 from trainform.plan.launch.prepare import KEY_MOUNT
 from trainform.plan.model import Checkout, Group, Plan, RolePlan
-from trainform.spec.merge_patch import merge_patch, named_items
+from trainform.spec.layers import merge_patch, named_items
 from trainform.spec.roles import Toleration
 
 # SSH refuses a private key that the group of its owner may read. For a user other than root the kubelet makes the file

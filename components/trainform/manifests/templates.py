@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.manifests.shapes import mapping, mappings, quantity
+from trainform.manifests.manifest import mapping, mappings, quantity
 
 RESOURCE_FIELDS = ("requests", "limits")
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")

@@ -11,9 +11,9 @@ from trainform.plan.model import ClaimPlan, Naming, Plan, QueuePlan, Rendezvous,
 from trainform.plan.roles import claim_name, plan_roles, total
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.network import Ssh
 from trainform.spec.quantities import seconds
 from trainform.spec.queue_fields import OwnQueue, QueueRequest
-from trainform.spec.ssh import Ssh
 from trainform.spec.storage import ClaimRequest
 
 DRAFT_REVISION = "0" * defaults.REVISION_DIGITS

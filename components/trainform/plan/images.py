@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import qualified, split_registry
 from trainform.spec.prepare import Step
+from trainform.spec.read import join_path
 from trainform.spec.roles import InitContainer, Role
-from trainform.spec.source import join_path
 
 DIGEST = re.compile("@(sha256:[0-9a-f]{64})$")
 _NO_IMAGES = frozenset({"env", "labels", "annotations", "node_selector", "metadata", "environments"})

@@ -18,8 +18,8 @@ from trainform.plan.model import Plan
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.network import Ssh
 from trainform.spec.queue_fields import QueueRequest
-from trainform.spec.ssh import Ssh
 from trainform.spec.storage import NEW_CLAIM_FIELDS, Volume
 
 # Fields of an environment that reach no object of a job. Entries that the job does not use are removed elsewhere.

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from trainform.plan.costs import HourlyCost
 from trainform.plan.record import Record
+from trainform.spec.network import RunAs
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
-from trainform.spec.ssh import RunAs
 from trainform.spec.storage import ClaimRequest
 
 

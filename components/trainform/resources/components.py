@@ -16,8 +16,7 @@ from pydantic import BaseModel, Field
 from trainform.backends.gangs import CRDS, queue_manifest
 from trainform.backends.table import BACKENDS
 from trainform.errors import InputError, Problem
-from trainform.job.check import check_experiment
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment, check_experiment
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
 from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
@@ -28,8 +27,8 @@ from trainform.rules.environment_rules import environment_problems
 from trainform.spec.base_model import Model
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.layers import merge_patch
 from trainform.spec.load import parse, type_problems
-from trainform.spec.merge_patch import merge_patch
 from trainform.spec.names import LabelKey, LabelValue, ServiceLabel
 from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest

@@ -16,7 +16,7 @@ from trainform.cluster.identity import FIELD, identity_problem, refuse_another, 
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.console.escaping import escaped
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.spec.environment import Environment
 
 PROVIDER = "pulumi:providers:kubernetes"

@@ -7,8 +7,7 @@ import signal
 import pulumi
 
 from trainform.deployed.releases.evidence import check_gates
-from trainform.job.check import check_experiment
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment, check_experiment
 from trainform.project import project_root
 from trainform.resources.apply import as_run_error
 from trainform.resources.platform import Platform

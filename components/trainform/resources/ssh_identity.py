@@ -7,7 +7,7 @@ from pulumi.runtime.config import get_config, is_config_secret
 
 from trainform import defaults
 from trainform.errors import MASK, InputError, Problem
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment
 from trainform.manifests.manifest import ownership, with_own_annotations
 from trainform.manifests.ssh_files import Names, identity_files, ssh_secret
 from trainform.manifests.ssh_keys import SECRET_PATH, SET_SECRET, secret_problems
@@ -16,7 +16,7 @@ from trainform.resources.part import Part
 from trainform.spec.environment import Environment
 from trainform.spec.load import parse
 from trainform.spec.names import AbsolutePath, ServiceLabel
-from trainform.spec.ssh import Ssh
+from trainform.spec.network import Ssh
 
 
 class _Inputs(Ssh):

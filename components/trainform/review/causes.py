@@ -8,15 +8,15 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform.backends.table import BACKENDS
-from trainform.job.revision import change_in_job
+from trainform.job.objects import change_in_job
 from trainform.manifests.differences import Difference, Keys, differences, shown
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.plan.images import pulled
 from trainform.plan.record import Record
 from trainform.review.context import JobReview
 from trainform.review.model import Change, Place
+from trainform.spec.base_model import OnChange, field_at, on_change
 from trainform.spec.experiment import Experiment
-from trainform.spec.metadata import OnChange, field_at, on_change
 from trainform.spec.quantities import seconds
 
 ENVIRONMENT = "environment"

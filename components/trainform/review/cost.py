@@ -9,9 +9,9 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from msgspec import Struct, structs
 
-from trainform.backends.paths import value_at
+from trainform.backends.backend import value_at
 from trainform.errors import list_names
-from trainform.manifests.shapes import quantity
+from trainform.manifests.manifest import quantity
 from trainform.plan.costs import hourly_cost
 from trainform.review import steps
 from trainform.review.context import Context, JobReview

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from trainform.backends.paths import value_at
+from trainform.backends.backend import value_at
 from trainform.console.sections import counted, listed
 from trainform.errors import list_names
 from trainform.review import steps

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.review.preview import Message, PolicyResult
 
 SEVERITIES = {"info": "info", "info#err": "info", "warning": "warning", "error": "error"}

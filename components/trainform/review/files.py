@@ -11,14 +11,13 @@ from trainform.deployed.releases.evidence import PASSED, Lack, add_refusals, lac
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import read_release
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.job.check import CheckedJob, CheckedPlatform, check_experiment, check_platform
-from trainform.job.check_files import check_environment
+from trainform.job.check import CheckedJob, CheckedPlatform, check_environment, check_experiment, check_platform
 from trainform.review.context import User
 from trainform.review.limits import OF_ENVIRONMENT
 from trainform.review.model import NotChecked, Origin, Place, WaivedGate
 from trainform.review.users import users_in
 from trainform.spec.environment import Environment
-from trainform.spec.source import NOWHERE, Source
+from trainform.spec.read import NOWHERE, Source
 from trainform.spec.stack import Stack, key_place
 
 WHAT = "files"

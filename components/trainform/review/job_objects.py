@@ -16,7 +16,7 @@ from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.templates import Template, named_objects
 from trainform.plan.build import chosen_backend
 from trainform.review import steps

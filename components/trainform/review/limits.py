@@ -16,7 +16,7 @@ from trainform.review.model import Category, Finding, Place, WaiverUse
 from trainform.rules.limits.table import BY_CODE
 from trainform.rules.limits.waivers import REVIEW_CODES, identity, line, owners, waived, waiver_problems
 from trainform.spec.environment import Environment
-from trainform.spec.waivers import Waiver
+from trainform.spec.limits import Waiver
 
 LIMIT_SAYS = "The limit of the environment says: {}"
 OF_ENVIRONMENT = "environment."

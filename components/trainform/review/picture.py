@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.context import Context, JobReview

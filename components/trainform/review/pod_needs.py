@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, Amounts, summed
 from trainform.cluster.facts import LiveNode
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.review import steps
 from trainform.review.context import Context, JobReview

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.backends.paths import Pods
+from trainform.backends.backend import Pods
 from trainform.backends.table import pods_of
 
 

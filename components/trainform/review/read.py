@@ -18,7 +18,7 @@ from msgspec import structs
 
 from trainform.console.escaping import MASK
 from trainform.errors import InputError, Problem
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.review.engine_events import (
     DIGEST,
     READERS,

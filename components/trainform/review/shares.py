@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.cluster import budgets
 from trainform.cluster.amounts import NOTHING, Amounts, amounts_of, summed
 from trainform.cluster.facts import LiveFacts, LiveQueue
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.job_objects import body_of, queue_steps

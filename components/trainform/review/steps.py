@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from trainform.backends.paths import value_at
+from trainform.backends.backend import value_at
 from trainform.backends.table import pods_of
 from trainform.manifests.templates import Template
 from trainform.review.context import Context

@@ -10,8 +10,7 @@ from trainform.deployed.stacks import environment_file
 from trainform.errors import InputError, TrainformError
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob
-from trainform.manifests.manifest import job_body
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import job_body, mapping
 from trainform.project import known_stacks
 from trainform.review import steps
 from trainform.review.context import Use, User

@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints
 
 from trainform import defaults
-from trainform.spec.base_model import Model, NonEmpty, Text
+from trainform.spec.base_model import Model, NonEmpty, OnChange, Text
 from trainform.spec.limits import Limits
-from trainform.spec.metadata import OnChange
 from trainform.spec.names import (
     CAPABILITY,
     CURRENCY,

@@ -5,19 +5,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
-from trainform.spec.base_model import MAPPING, TEXT, Model, NonEmpty, Overlay, Patch, Text, value_shape
+from trainform.spec.base_model import MAPPING, TEXT, Model, NonEmpty, OnChange, Overlay, Patch, Text, value_shape
 from trainform.spec.launchers import Launcher
-from trainform.spec.metadata import OnChange
+from trainform.spec.limits import Waiver
 from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
-from trainform.spec.network import Network
+from trainform.spec.network import Network, RunAs, Ssh
 from trainform.spec.prepare import Step
 from trainform.spec.quantities import Bytes, Duration
 from trainform.spec.queue_fields import OwnQueue
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, Policy, Restart, Role, Toleration
-from trainform.spec.ssh import RunAs, Ssh
 from trainform.spec.storage import Volume
-from trainform.spec.waivers import Waiver
 
 
 class Runtime(Model, on_change=OnChange.NEW_REVISION):

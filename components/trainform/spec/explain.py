@@ -21,10 +21,9 @@ from trainform.errors import MASK, InputError, Problem, is_secret_item, shorten
 from trainform.spec.base_model import LINE_AS_WORD, models_of
 from trainform.spec.libyaml import Loader
 from trainform.spec.names import MEANING, PORT_RANGE, RESTART, did_you_mean
-from trainform.spec.nodes import holds_unreadable
 from trainform.spec.places import fields_named, known_keys
+from trainform.spec.read import holds_unreadable, join_path
 from trainform.spec.refusal import REFUSED
-from trainform.spec.source import join_path
 from trainform.spec.unknown_keys import key_meant
 
 Path = tuple[str | int, ...]

@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from trainform import defaults
-from trainform.spec.base_model import Command, Model, NonEmpty, OneOf, Text
-from trainform.spec.metadata import OnChange
+from trainform.spec.base_model import Command, Model, NonEmpty, OnChange, OneOf, Text
 from trainform.spec.names import Label
 from trainform.spec.refusal import refusal
 

@@ -24,10 +24,8 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.explain import NOTHING, explain, locate
 from trainform.spec.names import did_you_mean
-from trainform.spec.numbers import misread
-from trainform.spec.read import Content, parse_mapping, read_content, read_mapping
+from trainform.spec.read import Content, Source, misread, parse_mapping, read_content, read_mapping
 from trainform.spec.release import ReleasedExperiment, released_experiment
-from trainform.spec.source import Source
 
 # For each kind of file: its word in messages, its folder in `stacks/`, and the command that writes one.
 FOLDERS: dict[type[BaseModel], tuple[str, str, str]] = {

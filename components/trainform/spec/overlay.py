@@ -15,7 +15,7 @@ from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.layers import Layer
 from trainform.spec.load import LoadResult, ParseResult, parse
 from trainform.spec.names import did_you_mean
-from trainform.spec.source import NOWHERE, Source
+from trainform.spec.read import NOWHERE, Source
 from trainform.spec.trial import OPTION, Assignment, merge_assignments, unknown_places
 
 # Keys that an overlay must not have, each with the reason and the fix.

@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from trainform.spec.base_model import Command, Model, NonEmpty, OneOf
-from trainform.spec.metadata import OnChange
+from trainform.spec.base_model import Command, Model, NonEmpty, OnChange, OneOf
 from trainform.spec.names import COMMIT, AbsolutePath, Image, Label, Repository
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, KeyRef

@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from trainform import defaults
-from trainform.spec.base_model import Model
-from trainform.spec.metadata import OnChange
+from trainform.spec.base_model import Model, OnChange
 from trainform.spec.names import QueueName
 from trainform.spec.quantities import Quantity
 

@@ -17,8 +17,7 @@ from typing import Any
 from trainform import defaults
 from trainform.errors import InputError, Problem
 from trainform.project import release_path
-from trainform.spec.read import Content, read_content
-from trainform.spec.source import Source
+from trainform.spec.read import Content, Source, read_content
 
 NAME = re.compile(f"[0-9a-f]{{{defaults.RELEASE_DIGITS}}}")
 EXPERIMENT = "experiment"

@@ -5,8 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, Tag, model_validator
 
 from trainform import defaults
-from trainform.spec.base_model import MAPPING, TEXT, Command, Model, OneOf, Patch, Text, value_shape
-from trainform.spec.metadata import OnChange
+from trainform.spec.base_model import MAPPING, TEXT, Command, Model, OnChange, OneOf, Patch, Text, value_shape
 from trainform.spec.names import (
     RESTART,
     EntryKey,

@@ -4,8 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from trainform.spec.base_model import Model, only_one
-from trainform.spec.metadata import OnChange
+from trainform.spec.base_model import Model, OnChange, only_one
 from trainform.spec.names import AbsolutePath, Label, RelativePath, Subdomain
 from trainform.spec.quantities import Size
 from trainform.spec.refusal import refusal

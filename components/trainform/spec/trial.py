@@ -12,13 +12,10 @@ from trainform.defaults import DEEPEST
 from trainform.errors import InputError, Problem, list_names
 from trainform.spec.base_model import models_of
 from trainform.spec.experiment import Experiment
-from trainform.spec.merge_patch import named_items
+from trainform.spec.layers import named_items
 from trainform.spec.names import did_you_mean
-from trainform.spec.nodes import QUOTE
-from trainform.spec.numbers import misread
 from trainform.spec.places import fields_named
-from trainform.spec.read import parse_mapping
-from trainform.spec.source import join_path
+from trainform.spec.read import QUOTE, join_path, misread, parse_mapping
 
 OPTION = "--set "
 """Prefix of the path of such a value in messages."""

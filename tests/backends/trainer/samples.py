@@ -8,7 +8,7 @@ from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import environment, experiment
 from trainform.plan import Plan
 from trainform.spec import Experiment
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 IMAGE = "registry.example.com/ai/mpi:4"

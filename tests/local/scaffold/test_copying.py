@@ -9,7 +9,7 @@ import pytest
 from tests.support.repository import tracked
 from trainform.errors import InputError
 from trainform.local.scaffold.copying import copied_text
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 from trainform.spec.read import parse_mapping
 from trainform.spec.trial import merge_assignments, read_assignments
 

@@ -28,7 +28,7 @@ from trainform.resources.policy_pack.judgement import Resource, Verdict, key_of_
 from trainform.resources.policy_pack.properties import plain
 from trainform.rules.limits.table import BY_CODE, RULES, judge
 from trainform.spec.environment import Environment
-from trainform.spec.waivers import Waiver
+from trainform.spec.limits import Waiver
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -25,7 +25,7 @@ from trainform.review.model import Finding
 from trainform.review.preview import Preview, State
 from trainform.review.users import uses_of
 from trainform.spec import Experiment
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 DAY = datetime.date(2026, 1, 1)
 ENV = environment()

@@ -6,8 +6,7 @@ from typing import Any
 
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
-from trainform.backends.judged import named
-from trainform.backends.kubedl.add_ons import add_ons
+from trainform.backends.judged import add_ons, named
 from trainform.manifests.templates import Template
 from trainform.rules.limits.rule import Judged
 from trainform.rules.limits.table import BY_CODE

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from tests.cli.running import run
 from tests.support.samples import CLUSTER, JOB, environment
 from trainform.errors import Problem
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment
 from trainform.job.render import RenderedJob, render_job
 from trainform.rules.limits.table import RULES
 from trainform.spec import Environment, Experiment

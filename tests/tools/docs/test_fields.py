@@ -9,8 +9,7 @@ from pydantic import BaseModel
 
 from tools.docs.fields import CHANGES, environment_page, experiment_page
 from trainform.spec import Environment, Experiment
-from trainform.spec.base_model import models_of
-from trainform.spec.metadata import OnChange
+from trainform.spec.base_model import OnChange, models_of
 
 PAGES = {"fields.md": experiment_page(), "environment.md": environment_page()}
 ROW = re.compile(r"\| `(.*?)` \| (.*) \| (.*) \| (.*) \| (.*) \|")

@@ -11,7 +11,7 @@ import pytest
 from tests.support.samples import environment, experiment
 from trainform.backends.table import BACKENDS
 from trainform.job.render import render_job
-from trainform.manifests.shapes import mappings
+from trainform.manifests.manifest import mappings
 
 SCRIPT = {"script": "/app/train.py"}
 COMMAND = {"command": ["python", "/app/train.py"]}

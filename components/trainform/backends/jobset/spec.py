@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.backends.backend import DEADLINE, PodsAt
 from trainform.backends.gangs import in_gang, least_of_groups
-from trainform.backends.paths import DEADLINE, PodsAt
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import without_empty
+from trainform.manifests.manifest import mappings, without_empty
 from trainform.manifests.pods import pod_template
-from trainform.manifests.shapes import mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import Group, Naming, Plan, RolePlan
 

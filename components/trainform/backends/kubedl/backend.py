@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
+from trainform.backends.backend import Finder, Pods
 from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
@@ -24,7 +25,6 @@ from trainform.backends.kubedl.controller import (
 )
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
-from trainform.backends.paths import Finder, Pods
 from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import NAMING, kind_of, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
@@ -50,9 +50,8 @@ from trainform.backends.support import (
 )
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import Manifest, job_body, without_empty
+from trainform.manifests.manifest import Manifest, job_body, mapping, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.shapes import mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment

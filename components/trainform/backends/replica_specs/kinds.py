@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from trainform.backends.paths import DEADLINE, Finder, Pods, PodsAt, value_at
+from trainform.backends.backend import DEADLINE, Finder, Pods, PodsAt, value_at
 from trainform.plan.layout import RENDEZVOUS, TENSORFLOW
 from trainform.plan.model import Naming, Plan
 from trainform.plan.world import first_ranked, launching_role, task_type

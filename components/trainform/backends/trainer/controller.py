@@ -32,7 +32,7 @@ from trainform.backends.trainer.runtime import (
     runtime_launcher_is_node,
 )
 from trainform.manifests.templates import CONTAINER_FIELDS
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 NAMED = ("volumes", "imagePullSecrets")
 HOSTFILE_SUFFIX, SSH_SUFFIX = "-mpi-hostfile", "-mpi-ssh-auth"

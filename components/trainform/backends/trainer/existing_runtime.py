@@ -33,9 +33,8 @@ from trainform.backends.trainer.runtime import (
     runtime_launcher_is_node,
 )
 from trainform.errors import Problem
-from trainform.manifests.manifest import without_empty
+from trainform.manifests.manifest import mapping, quantity, without_empty
 from trainform.manifests.pods import pod_template
-from trainform.manifests.shapes import mapping, quantity
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Plan, RolePlan, RuntimePlan
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import structs
 
+from trainform.backends.backend import DEADLINE, Finder, Pods, places, value_at
 from trainform.backends.jobset.spec import replicated_jobs
-from trainform.backends.paths import DEADLINE, Finder, Pods, places, value_at
 from trainform.backends.trainer.runtime import NODE
 from trainform.manifests.templates import Template
 

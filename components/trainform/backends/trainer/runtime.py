@@ -15,8 +15,7 @@ from trainform import defaults
 from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER, topology
 from trainform.backends.jobset.spec import INDEX_LABEL, INDEX_VARIABLE, replicated_jobs_spec
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import without_empty
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping, without_empty
 from trainform.plan.model import Group, Plan
 
 ANCESTOR_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"

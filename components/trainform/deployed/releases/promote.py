@@ -13,7 +13,7 @@ from trainform.deployed.releases.source import Source
 from trainform.deployed.updates import Update
 from trainform.errors import Problem, TrainformError, list_names
 from trainform.job.render import RenderedJob
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.plan.images import digest_of, named_images, pinned, pulled
 from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
 from trainform.plan.record import Record

@@ -10,8 +10,8 @@ from trainform.console.secrets import masked
 from trainform.deployed.stacks import followed
 from trainform.errors import InputError, Problem
 from trainform.spec.base_model import Model
+from trainform.spec.read import Source
 from trainform.spec.release import digest
-from trainform.spec.source import Source
 
 
 class Origin(Model):

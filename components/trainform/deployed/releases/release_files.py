@@ -8,10 +8,10 @@ from pathlib import Path
 import yaml
 
 from trainform import defaults
-from trainform.console.atomic import create_files
+from trainform.console.output import create_files
 from trainform.deployed.releases.release import Release, release_of
 from trainform.errors import InputError, Problem, TrainformError, each_result
-from trainform.manifests.documents import ReadableDumper
+from trainform.manifests.manifest import ReadableDumper
 from trainform.project import RELEASES, release_path
 from trainform.spec.release import ReleasedExperiment, read_release_file
 

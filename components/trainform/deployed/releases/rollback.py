@@ -10,7 +10,7 @@ from msgspec import Struct
 from trainform.deployed.earlier import EarlierDeployment
 from trainform.deployed.releases.promote import experiment_for_release, origin, recorded
 from trainform.deployed.releases.release import Origin, PromotionRecord, Release, Rollback
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.spec.release import digest
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from trainform.console.atomic import replacing
 from trainform.console.locking import lock_folder
+from trainform.console.output import replacing
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import write_releases
 from trainform.deployed.stacks import followed

@@ -10,7 +10,7 @@ import yaml
 
 from trainform.errors import InputError, Problem
 from trainform.local.scaffold.yaml_text import inline, scalar
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 from trainform.spec.read import parse_mapping
 from trainform.spec.trial import OPTION, Assignment, merge_assignments, unknown_places
 

@@ -27,7 +27,7 @@ from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 from trainform import defaults
 from trainform.console.escaping import escaped
 from trainform.errors import CommandLineError, TrainformError
-from trainform.job.check_files import check_environment
+from trainform.job.check import check_environment
 from trainform.project import project_root
 from trainform.resources.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
 from trainform.resources.policy_pack.properties import CLUSTERS, kubernetes_object, plain

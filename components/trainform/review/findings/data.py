@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from trainform.backends.paths import value_at
+from trainform.backends.backend import value_at
 from trainform.console.escaping import MASK, UNKNOWN
-from trainform.manifests.shapes import quantity
+from trainform.manifests.manifest import quantity
 from trainform.review import steps
 from trainform.review.context import Context
 from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused

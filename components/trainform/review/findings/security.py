@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.paths import value_at
+from trainform.backends.backend import value_at
 from trainform.console.escaping import MASK, UNKNOWN
 from trainform.console.secrets import masked
 from trainform.manifests.templates import Place as Spot

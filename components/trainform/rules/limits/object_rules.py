@@ -9,7 +9,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.errors import list_names
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.templates import Place, Template, places
 from trainform.rules.limits.rule import Finding, Judged, Named, not_allowed
 from trainform.spec.environment import Environment

@@ -7,7 +7,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.errors import Problem
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.plan.model import Plan, RolePlan
 from trainform.rules.limits.rule import Finding, Judgement
 from trainform.spec.environment import Environment

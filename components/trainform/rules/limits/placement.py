@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import mapping, mappings
 from trainform.rules.limits.resources import Demand, with_demands
 from trainform.rules.limits.rule import Finding, Judged, not_allowed
 from trainform.spec.environment import Accelerator, Environment

@@ -9,7 +9,7 @@ from typing import Any
 from trainform import defaults
 from trainform.console.secrets import has_shape, is_secret, name_of, secret_in, secret_words
 from trainform.errors import MASK, shorten
-from trainform.manifests.shapes import decoded
+from trainform.manifests.manifest import decoded
 from trainform.rules.limits.rule import Finding, Judged
 from trainform.spec.environment import Environment
 

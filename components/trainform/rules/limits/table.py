@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trainform.rules.limits import (
-    capacity,
-    images,
     object_rules,
     placement,
     pod_rules,
@@ -19,9 +17,9 @@ from trainform.spec.environment import Environment
 
 SECRETS = "TF-SEC-1"
 RULES: tuple[Rule, ...] = (
-    Rule("TF-IMG-1", "Images come from the registries of the environment.", images.registries, ("registries",)),
-    Rule("TF-IMG-2", "Images are pinned by digest.", images.digests, severity="off"),
-    Rule("TF-IMG-3", "Images are not the placeholder of `trainform new`.", images.placeholders, fixed=True),
+    Rule("TF-IMG-1", "Images come from the registries of the environment.", pod_rules.registries, ("registries",)),
+    Rule("TF-IMG-2", "Images are pinned by digest.", pod_rules.digests, severity="off"),
+    Rule("TF-IMG-3", "Images are not the placeholder of `trainform new`.", pod_rules.placeholders, fixed=True),
     Rule(
         "TF-POD-1",
         "Pods meet the environment's level of the Pod Security Standards.",
@@ -55,11 +53,11 @@ RULES: tuple[Rule, ...] = (
         object_rules.services,
         ("service_types",),
     ),
-    Rule("TF-RES-1", "A pod asks for no more than its node has.", capacity.per_node),
+    Rule("TF-RES-1", "A pod asks for no more than its node has.", resources.per_node),
     Rule(
         "TF-RES-2",
         "All pods together ask for no more accelerators than the environment allows.",
-        capacity.accelerators,
+        resources.accelerators,
         ("max_accelerators",),
     ),
     Rule(
@@ -75,7 +73,7 @@ RULES: tuple[Rule, ...] = (
         ("shared_memory_share",),
     ),
     Rule("TF-RES-5", "Every container asks for CPU and memory.", resources.requests, severity="off"),
-    Rule("TF-RES-6", "The nodes hold the pods that run together.", capacity.nodes, ("max_accelerators",)),
+    Rule("TF-RES-6", "The nodes hold the pods that run together.", resources.nodes, ("max_accelerators",)),
     Rule("TF-RES-7", "Containers see no devices but those that they ask for.", pod_rules.visible, ("pod_security",)),
     Rule("TF-PLC-1", "A scheduler chooses the nodes of pods.", placement.node_name),
     Rule("TF-PLC-2", "Pods wait for the environment's admission.", placement.scheduler),
@@ -117,11 +115,11 @@ RULES: tuple[Rule, ...] = (
         object_rules.own_queues,
         ("own_queues", "max_queue_weight"),
     ),
-    Rule("TF-QUE-3", "The capability of a queue holds a gang.", capacity.queue),
+    Rule("TF-QUE-3", "The capability of a queue holds a gang.", resources.queue),
     Rule(
         "TF-COST-1",
         "All pods together cost no more in an hour than the environment allows.",
-        capacity.per_hour,
+        resources.per_hour,
         ("max_cost_per_hour",),
     ),
     Rule(

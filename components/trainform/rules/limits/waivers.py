@@ -13,10 +13,9 @@ from trainform.console.secrets import masked_line
 from trainform.errors import Problem, list_names
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec.environment import Environment
-from trainform.spec.limits import Severity
+from trainform.spec.limits import Severity, Waiver
 from trainform.spec.names import did_you_mean
 from trainform.spec.quantities import seconds
-from trainform.spec.waivers import Waiver
 
 SECONDS_OF_A_DAY = 24 * 60 * 60
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.job.check_files import load_experiment
+from trainform.job.check import load_experiment
 from trainform.manifests.differences import Difference, differences, shown
 from trainform.manifests.manifest import without_empty
 from trainform.plan.inputs import resolved

@@ -15,8 +15,7 @@ from trainform.cluster.live_drift import (
     value_at,
     written_by_others,
 )
-from trainform.manifests.manifest import FIELD_MANAGER, Manifest
-from trainform.manifests.shapes import mapping, mappings
+from trainform.manifests.manifest import FIELD_MANAGER, Manifest, mapping, mappings
 from trainform.stacks.drift.deployed_objects import Basis
 from trainform.stacks.drift.report_model import FieldDrift, ObjectDrift
 

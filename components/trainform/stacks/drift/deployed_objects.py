@@ -10,11 +10,9 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.table import BACKENDS
 from trainform.errors import InputError
-from trainform.job.objects import draft_plan, job_manifests
+from trainform.job.objects import draft_plan, job_manifests, revision
 from trainform.job.render_platform import platform_manifests
-from trainform.job.revision import revision
-from trainform.manifests.manifest import Manifest
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import Manifest, mapping
 from trainform.plan.inputs import recorded_models
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment

@@ -13,8 +13,7 @@ from trainform.cluster.identity import environment_problem
 from trainform.cluster.live_objects import FEW, Key, Live, ObjectReader, path_of
 from trainform.deployed.records import DeploymentRecord, all_deployed, deployed
 from trainform.errors import ClusterError
-from trainform.manifests.manifest import Manifest
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import Manifest, mapping
 from trainform.spec.environment import Environment
 from trainform.stacks.drift.compare import MANAGER
 

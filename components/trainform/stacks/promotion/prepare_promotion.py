@@ -27,8 +27,7 @@ from trainform.deployed.releases.release_files import read_release
 from trainform.deployed.releases.source import Source, read_source
 from trainform.deployed.stacks import ProjectStack
 from trainform.errors import ClusterError, InputError, Problem
-from trainform.job.check import CheckedJob, check_experiment
-from trainform.job.check_files import load_experiment
+from trainform.job.check import CheckedJob, check_experiment, load_experiment
 from trainform.job.render import RenderedJob
 from trainform.plan.images import without_digest
 from trainform.plan.inputs import resolved

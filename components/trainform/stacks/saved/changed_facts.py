@@ -8,9 +8,9 @@ from typing import Any
 
 from trainform.console.secrets import masked_path
 from trainform.manifests.differences import Difference, differences
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.review.steps import COMPONENT
-from trainform.spec.source import join_path
+from trainform.spec.read import join_path
 from trainform.stacks.saved.gather import Facts
 from trainform.stacks.saved.saved_review import Change, FactKind
 

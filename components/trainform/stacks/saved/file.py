@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from trainform.deployed.engine import printed
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.project import stack_path
 from trainform.spec.explain import explain
 from trainform.spec.files import read_text

@@ -18,7 +18,7 @@ from trainform.cluster.identity import place
 from trainform.console.secrets import masked, masked_line
 from trainform.deployed.engine import exported
 from trainform.errors import ClusterError
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import mapping
 from trainform.project import stack_path
 from trainform.review.files import stack_files
 from trainform.spec.environment import Environment

@@ -16,8 +16,7 @@ from trainform.cluster.live_objects import Live
 from trainform.cluster.phases import reported_phase
 from trainform.deployed.releases.author import git_line
 from trainform.errors import TrainformError
-from trainform.manifests.manifest import Manifest
-from trainform.manifests.shapes import mapping
+from trainform.manifests.manifest import Manifest, mapping
 from trainform.review import steps
 from trainform.review.changes import masked_changes
 from trainform.review.job_objects import applied

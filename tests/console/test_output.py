@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.console.atomic import create_files, replacing
+from trainform.console.output import create_files, replacing
 from trainform.errors import TrainformError
 
 TEXTS = {"Pulumi.yaml": "name: vision\n", "stacks/a.yaml": "a\n" * 9, "stacks/deep/er/b.yaml": "ü\n"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from trainform.backends.paths import named_items, places, written
+from trainform.backends.backend import named_items, places, written
 
 BODY = {
     "tasks": [{"name": "worker", "replicas": 7}, {"replicas": 1}, "none"],

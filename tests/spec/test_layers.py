@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainform.spec.merge_patch import merge_patch
+from trainform.spec.layers import merge_patch
 
 APPENDIX: list[tuple[Any, Any, Any]] = [
     ({"a": "b"}, {"a": "c"}, {"a": "c"}),

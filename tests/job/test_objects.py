@@ -12,10 +12,9 @@ from msgspec import structs
 from tests.support.samples import WITH_EXTRAS, environment, experiment, plan
 from trainform import defaults
 from trainform.backends.table import BACKENDS
-from trainform.job.objects import draft_plan, job_manifests
+from trainform.job.objects import choose_placeholder, draft_plan, immutable_part, job_manifests, put_revision, revision
 from trainform.job.render import render_job
-from trainform.job.revision import choose_placeholder, immutable_part, put_revision, revision
-from trainform.manifests.documents import to_yaml
+from trainform.manifests.manifest import to_yaml
 from trainform.spec.experiment import Experiment
 
 JOB: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 
 from tests.console.secrets.samples import SHAPES
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, leaks
-from trainform.cli.forms import Form, show
+from trainform.cli.arguments import Form, show
 from trainform.console.sections import Item, Row, Section, Table
 
 SECRETS = (GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.support.generated_fields import texts
 from tests.support.samples import plan
 from trainform.job.objects import job_manifests
-from trainform.manifests.documents import to_yaml
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.manifest import Manifest, to_yaml
 
 bodies = st.dictionaries(
     st.sampled_from(["metadata", "spec", "on", "1", "a: b"]),
