@@ -16,13 +16,14 @@ from pathlib import Path
 import pytest
 
 from bench.growing import ACCEPTED, REFUSED, WAYS, grown_files
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cli.main import main
 from trainform.errors import InputError
 from trainform.job.check import check_experiment
 
 SIZE = 20
 MOST, MOST_NEAR = 1.02, 1.25  # how long two names are compared, to find a near one, depends on their letters
+REVISION = 100  # calls more or less to quote a revision: one of digits alone, or like 12e345, is no plain text in YAML
 OTHERS = [name for name in BACKENDS if name != "volcano"]
 ON_EVERY_BACKEND = ("roles", "variables", "volumes that are made", "replicas with ports of their own")
 SHOWING = (("plan",), ("plan", "--output", "json"), ("render",))
@@ -67,7 +68,7 @@ def hold_to_a_line(work: Callable[[Files], object], folder: Path, way: str, back
     work(sizes[0])  # fills what is made once in a process
     first, second, third = (calls(work, files) for files in sizes)
     most = MOST_NEAR if way.startswith("unknown") else MOST
-    assert third - second <= most * (second - first)
+    assert third - second <= most * (second - first) + REVISION
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import yaml
 
 from tests.support.repository import ROOT
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster.live_objects import KINDS
 from trainform.local.doctor.cluster import VERBS, environment_kinds, experiment_kinds
 from trainform.spec import Environment

@@ -15,8 +15,7 @@ from trainform.errors import ClusterError, InputError, Problem, SandboxError, To
 
 if TYPE_CHECKING:
     from trainform.job.check import check_environment, check_experiment
-    from trainform.job.objects import job_manifests
-    from trainform.job.render import render_job
+    from trainform.job.render import job_manifests, render_job
     from trainform.plan import Plan
     from trainform.resources import (
         Platform,
@@ -72,7 +71,7 @@ _LAZY_IMPORTS = {
     "TrainingQueue": "trainform.resources",
     "check_environment": "trainform.job.check",
     "check_experiment": "trainform.job.check",
-    "job_manifests": "trainform.job.objects",
+    "job_manifests": "trainform.job.render",
     "render_job": "trainform.job.render",
 }
 

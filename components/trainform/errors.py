@@ -20,8 +20,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar, TypeVar
 
-from trainform.console import escaping
-from trainform.console.escaping import escaped
+from trainform.console import lines
+from trainform.console.lines import escaped
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -38,7 +38,7 @@ _OF_SECRET = re.compile(
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 MOST_NAMES = 20
 MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and more than this is not read
-MASK = escaping.MASK
+MASK = lines.MASK
 WORDS_BEFORE = 64  # of a command, up to the one that is judged
 PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what was typed
 

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 import pytest
 
 from tests.support import app_wrapper
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 
 
 @pytest.fixture(scope="module", params=[*BACKENDS, app_wrapper.NAME])

@@ -14,10 +14,10 @@ from tests.support.generated_patches import Way, patch_at, ways
 from tests.support.planned_jobs import CLUSTER, EVERYWHERE
 from tests.support.rendering import job_problems
 from tests.support.samples import experiment
+from trainform.backends.backend import BACKENDS
 from trainform.backends.owned import POD_FIELDS
-from trainform.backends.table import BACKENDS
 from trainform.errors import InputError
-from trainform.job.objects import draft_plan, patched_manifests, rendered_manifests
+from trainform.job.render import draft_plan, patched_manifests, rendered_manifests
 from trainform.manifests.manifest import override_key
 
 VALUES: st.SearchStrategy[Any] = st.sampled_from(

@@ -7,12 +7,10 @@ from typing import Any, get_type_hints
 
 from tests.support.generated_patches import Way, patch_at, ways
 from tests.support.samples import environment, experiment, plan
-from trainform.backends.backend import Backend
+from trainform.backends.backend import BACKENDS, Backend
 from trainform.backends.owned import object_changes
 from trainform.backends.refusals import able
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests, revision
-from trainform.job.render import render_job
+from trainform.job.render import job_manifests, render_job, revision
 from trainform.manifests.manifest import Manifest
 from trainform.spec.layers import merge_patch
 

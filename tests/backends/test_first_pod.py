@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.samples import experiment, plan, reasons
 from trainform import defaults
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 
 STEP: dict[str, Any] = {"name": "data", "command": ["fetch"], "on": "first-pod"}
 SCRIPT = {"torchrun": {"script": "/app/train.py"}}

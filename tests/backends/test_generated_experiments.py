@@ -16,11 +16,10 @@ from tests.support.generated_patches import VALUES, Way, patch_at, patches_at, w
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import JOB, environment, experiment, plan
+from trainform.backends.backend import BACKENDS
 from trainform.backends.owned import object_changes
-from trainform.backends.table import BACKENDS
 from trainform.errors import InputError
-from trainform.job.objects import job_manifests
-from trainform.job.render import RenderedJob, render_job
+from trainform.job.render import RenderedJob, job_manifests, render_job
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import override_key
 from trainform.manifests.pods import pod_template

@@ -13,7 +13,7 @@ import yaml
 from tests.conftest import ROOT, Golden
 from tests.support.documents import README, write_readme_files
 from tests.support.repository import copy_stacks, names
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cli.main import main
 from trainform.job.check import check_environment, check_experiment
 from trainform.job.render import RenderedJob, render_job

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import environment, experiment
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.plan.build import chosen_backend
 from trainform.plan.model import Agent, Naming
 from trainform.spec import Experiment

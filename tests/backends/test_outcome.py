@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome, Word, is_changed_since, seconds_of
-from trainform.backends.table import BACKENDS
 
 CREATED, ENDED = "2026-03-02T08:00:00Z", "2026-03-02T09:30:05Z"
 

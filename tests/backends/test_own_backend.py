@@ -14,12 +14,11 @@ from tests.support.samples import JOB, WITH_EXTRAS, environment, plan, reasons
 from tools.docs.backends import comparison_page
 from tools.docs.launch_contract import contract_page
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster.operators import operators, project_of
 from trainform.errors import Problem
 from trainform.job.check import check_experiment
-from trainform.job.objects import job_manifests
-from trainform.job.render import render_job
+from trainform.job.render import job_manifests, render_job
 from trainform.local.doctor.cluster import experiment_kinds
 from trainform.local.scaffold.new_environment import skeleton
 from trainform.manifests.manifest import to_yaml

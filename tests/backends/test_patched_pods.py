@@ -10,8 +10,8 @@ from lightkube.models import core_v1
 from tests.support.planned_jobs import CLUSTER, POOL
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
+from trainform.backends.backend import BACKENDS
 from trainform.backends.owned import CONTAINER_DEFAULTS, POD_FIELDS
-from trainform.backends.table import BACKENDS
 
 ROLE = "roles.worker.pod_overrides"
 GPU = "baidu.com/a800_80g_cgpu"

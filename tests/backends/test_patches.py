@@ -11,7 +11,7 @@ from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan, reasons
 from trainform.backends.backend import named_items
 from trainform.backends.patch_rules import part_that_sets, without_parts
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.manifests.manifest import override_key
 
 STORAGE = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}

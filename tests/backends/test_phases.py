@@ -8,7 +8,7 @@ import pytest
 
 from tests.engine.phases import Phases, Wrong
 from tests.support.samples import plan
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.plan import Plan
 
 ROLES = {"master": {}, "worker": {"replicas": 2}}

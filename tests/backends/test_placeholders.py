@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.samples import env, plan, reasons
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.manifests.env import in_order
 
 ROLES = {"master": {"replicas": 1}, "worker": {"replicas": 2}}

@@ -8,9 +8,9 @@ import pytest
 
 from tests.backends.test_golden import EXPERIMENTS
 from tests.support.rendering import job_problems, plan_job
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.job.check import check_experiment
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.plan import Plan
 

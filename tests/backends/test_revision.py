@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tests.support.rendering import plan_job
 from tests.support.samples import JOB, environment, plan
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.manifests.manifest import to_yaml
 from trainform.spec import Experiment
 

@@ -9,7 +9,7 @@ from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, job, plan
 from trainform.defaults import LARGEST_OBJECT
 from trainform.errors import Problem
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 
 CLUSTER = environment(ports="1-65535", limits={"host_network": True})
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.support.samples import experiment
 from tools.docs.backends import comparison_page, field_paths
+from trainform.backends.backend import BACKENDS
 from trainform.backends.refusals import support_notes, support_problems
 from trainform.backends.support import non_default, refused
-from trainform.backends.table import BACKENDS
 from trainform.spec.experiment import Experiment
 
 WORDS = {"restart": refused("is not known", "remove it"), "roles.*.restart": refused("is not known", "remove it")}

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.repository import ROOT, copy_stacks
-from trainform.console.escaping import SEQUENCE
+from trainform.console.lines import SEQUENCE
 
 BIN = Path(sys.executable).parent
 SHELLS = {

@@ -14,9 +14,9 @@ import yaml
 from tests.cli.running import run
 from tests.support.repository import ROOT, names, read
 from trainform.cli.plan_text import _columns
-from trainform.console.escaping import display_width
+from trainform.console.lines import display_width
 from trainform.job.check import check_experiment
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.plan.model import Plan
 
 COLUMNS = 80

@@ -20,7 +20,7 @@ from tests.support.unseen import FORGED, HALF, MARKUP, SAMPLES, texts, unseen
 from trainform.cli.main import main
 from trainform.errors import MASK, in_order
 from trainform.job.check import check_experiment
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 
 FIX = re.compile(r"^\s*fix:", re.MULTILINE)
 WHOLE: dict[str, Any] = {

@@ -14,7 +14,7 @@ import yaml
 from tests.cli.running import run
 from tests.conftest import ROOT
 from trainform.job.check import check_experiment
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 
 
 def test_check() -> None:

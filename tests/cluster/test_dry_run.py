@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tests.support.samples import environment
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import Answer
 from trainform.cluster.dry_run import FORCE, DryRun, drop_repeats, dry_run_of, dry_runs, judge
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.errors import ClusterError
-from trainform.job.objects import draft_plan, job_manifests
+from trainform.job.render import draft_plan, job_manifests
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan

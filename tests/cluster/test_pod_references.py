@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.support.samples import environment
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import Answer
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.pod_references import PULL_SECRET, Reference, judge, references
-from trainform.job.objects import draft_plan, job_manifests
+from trainform.job.render import draft_plan, job_manifests
 from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.spec import Experiment
 

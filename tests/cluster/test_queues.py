@@ -13,7 +13,7 @@ from trainform.cluster.client import Cluster
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
-from trainform.job.objects import draft_plan
+from trainform.job.render import draft_plan
 from trainform.spec import Environment, Experiment
 
 MISSING = (404, "application/json", b'{"kind": "Status", "apiVersion": "v1", "code": 404, "message": "not found"}')

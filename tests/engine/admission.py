@@ -11,9 +11,9 @@ from tests.engine.differences import changed
 from tests.engine.live import Live, until
 from tests.engine.project import SSH_SECRET
 from tests.support.generators import ENVIRONMENT
+from trainform.backends.backend import BACKENDS
 from trainform.backends.jobset.backend import JobSet
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.ssh_files import identity_files, ssh_names

@@ -21,14 +21,14 @@ from tests.engine.live import Live
 from tests.engine.phases import Phases, Wrong
 from tests.engine.pods import hostname
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import ends_by
-from trainform.backends.table import BACKENDS
 from trainform.backends.volcano.backend import is_unheeded
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.plan import Plan
 from trainform.plan.model import RolePlan
-from trainform.plan.restart import POD_FAILED
+from trainform.plan.world import POD_FAILED
 
 PATIENCE = 75.0  # seconds in which nothing at all happens to the pods of a job
 SETTLED = 6.0  # seconds in which a controller has counted what it was told, and acted

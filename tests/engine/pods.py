@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.engine.differences import changed
 from tests.engine.live import Live, until
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 
 WITH_DRAWN_PORTS = ("TF_CONFIG", "MASTER_PORT")

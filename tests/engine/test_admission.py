@@ -22,7 +22,7 @@ from tests.support.generators import experiments
 from tests.support.obeying import obeyed, planned
 from tests.support.repository import ROOT
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.job.render_platform import platform_manifests
 from trainform.spec import Environment
 from trainform.spec.load import load_environment

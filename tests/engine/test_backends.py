@@ -18,7 +18,7 @@ from tests.support.addons import OF_TEST
 from tests.support.rendering import job_problems
 from tests.support.repository import ROOT, names, read
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.spec import Experiment
 from trainform.spec.load import load_environment
 

@@ -19,8 +19,8 @@ from tests.engine.live import Live, until
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 from trainform.plan.variables import expanded
 

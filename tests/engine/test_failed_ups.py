@@ -16,7 +16,7 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project, Step
 from tests.engine.refusing import LABEL, REASON, refusing
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.plan.record import Record, read_record
 
 pytestmark = pytest.mark.proof("an `up` that failed, on every operator")

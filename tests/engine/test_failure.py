@@ -14,7 +14,7 @@ import pytest
 from tests.engine.live import Live, until
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 
 pytestmark = pytest.mark.proof("every way to fail, each of which waits for controllers")
 

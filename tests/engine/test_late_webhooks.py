@@ -12,7 +12,7 @@ from tests.backends.trainer.samples import TORCH
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.support.samples import plan
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 
 pytestmark = pytest.mark.proof("webhooks that are delayed by seconds")
 

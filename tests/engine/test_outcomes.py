@@ -14,8 +14,8 @@ from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome, seconds_of
-from trainform.backends.table import BACKENDS
 from trainform.deployed.releases.source import labels_of_pods
 from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body

@@ -19,7 +19,7 @@ from trainform.cluster.client import Cluster
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
-from trainform.job.objects import draft_plan, job_manifests
+from trainform.job.render import draft_plan, job_manifests
 from trainform.spec import Environment, Experiment
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"

@@ -14,7 +14,7 @@ from tests.engine.test_ssh_identity import keys, traces
 from tests.support.engine_runs import run_preview
 from tests.support.previews import cleaned
 from tests.support.repository import ROOT
-from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.deployed.preview_runs import EngineRun
 from trainform.review.changes import field_differences
 from trainform.review.jobs import jobs_of

@@ -14,7 +14,7 @@ from tests.engine.live import Live
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from tests.support.repository import ROOT
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 
 pytestmark = pytest.mark.proof("the rights that each person needs")
 

@@ -13,7 +13,7 @@ from tests.engine.live import Live, until
 from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import environment, experiment
 from trainform.defaults import LARGEST_OBJECT, LARGEST_RECORD
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 
 pytestmark = pytest.mark.proof("objects as large as the API server takes")
 

@@ -12,7 +12,7 @@ from tests.engine.conftest import own_namespace
 from tests.engine.live import Live
 from tests.engine.wrong_patches import ACCEPTED, WRONG
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster import dry_run
 from trainform.cluster.client import Cluster
 from trainform.cluster.outcome import StackContext

@@ -21,7 +21,7 @@ from tests.plan.test_inputs import ON_IT, VARIATIONS, at, put
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.samples import JOB
 from tests.support.variations import changed, variations
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.job.render import render_job
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest

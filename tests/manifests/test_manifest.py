@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.generated_fields import texts
 from tests.support.samples import plan
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.manifests.manifest import Manifest, to_yaml
 
 bodies = st.dictionaries(

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.manifests.models import POD_TEMPLATE, has_model, violations
 
 WORKER = "roles.worker.pod_overrides"

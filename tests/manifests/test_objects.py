@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.samples import plan
 from trainform.backends.volcano.controller import controller_objects
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import plan_job
 from tests.support.samples import JOB
-from trainform.job.objects import draft_plan, job_manifests
+from trainform.job.render import draft_plan, job_manifests
 from trainform.manifests.manifest import to_yaml
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.rules.experiment import plan_problems

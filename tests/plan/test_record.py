@@ -15,7 +15,7 @@ from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import JOB
 from trainform import defaults
 from trainform.errors import ClusterError
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.plan.inputs import environment_part, recorded_models
 from trainform.plan.model import Plan

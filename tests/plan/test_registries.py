@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import JOB, environment, experiment, job
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.errors import InputError
 from trainform.job.render import RenderedJob, render_job
 from trainform.plan.images import pulled

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import CLUSTER, WITH_EXTRAS, environment, experiment, plan
-from trainform.job.objects import draft_plan
+from trainform.job.render import draft_plan
 from trainform.plan.export import as_data
 from trainform.plan.model import Plan, Totals
 

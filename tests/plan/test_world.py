@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import WITH_EXTRAS, experiment, plan, reasons
+from tests.support.rendering import job_problems
+from tests.support.samples import WITH_EXTRAS, environment, experiment, job, plan, pod, reasons
 from trainform.plan.world import (
     first_ranked,
     has_tf_config,
@@ -14,8 +15,10 @@ from trainform.plan.world import (
     launching_role,
     plan_world,
     rank_offsets,
+    role_policies,
     ssh_roles,
     task_type,
+    times,
 )
 
 WATCHER = {"ranked": False, "command": ["python", "watch.py"]}
@@ -157,3 +160,221 @@ def test_rules_of_ssh(parts: dict[str, Any], found: dict[str, str]) -> None:
 def test_the_launching_role_needs_ssh_too() -> None:
     found = reasons(launcher=APART, roles=WITH_LAUNCHER, ssh={"roles": ["worker"]})
     assert found == {"ssh.roles": "the roles leave out launcher, which mpi needs"}
+
+
+ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 3, "max_nodes": 8}}}
+WATCHERS: dict[str, Any] = {"replicas": 4, "ranked": False, "command": ["python", "watch.py"]}
+WITH_MPI: dict[str, Any] = {
+    "launcher": {"mpi": {"command": ["python"], "role": "launcher"}},
+    "roles": {"launcher": {"ranked": False}, "worker": {"replicas": 2}},
+}
+FAILED, END = ("PodFailed", "TerminateJob"), ("TaskCompleted", "CompleteJob")
+GAVE_UP, EVICTED = ("TaskFailed", "TerminateJob"), ("PodEvicted", "RestartJob")
+ANEW = ("PodFailed", "RestartPod")  # where containers are started again, only an eviction fails a pod
+AGAIN = ("PodFailed", "RestartJob")  # a kubelet says so of an evicted pod, before it is gone
+
+
+def actions(**parts: Any) -> dict[str, list[tuple[str | None, str]]]:
+    policies = role_policies(experiment(**parts))
+    return {role: [(policy.event, policy.action) for policy in found] for role, found in policies.items()}
+
+
+def test_the_plans_own_policies() -> None:
+    assert actions() == {"worker": [FAILED]}
+    assert actions(roles=WITH_EXTRAS) == {"master": [FAILED, END], "worker": [FAILED], "evaluation-watcher": []}
+    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4}}) == {"worker": []}
+    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4}, "watcher": WATCHERS}) == {
+        "worker": [END],
+        "watcher": [],
+    }
+    assert actions(**WITH_MPI) == {"launcher": [FAILED, END], "worker": [FAILED]}, "the launcher's failure is the job's"
+
+
+def test_rendered_policies() -> None:
+    restart = {"event": "PodEvicted", "action": "RestartJob"}
+    made = plan(policies=[{**restart, "timeout": "1h30m"}, {"exit_code": 137, "action": "RestartTask"}])
+    assert job(made)["spec"]["policies"] == [
+        {"action": "RestartJob", "event": "PodEvicted", "timeout": "5400s"},
+        {"action": "RestartTask", "exitCode": 137},
+    ]
+
+
+def policy(event: str, action: str) -> dict[str, str]:
+    return {"event": event, "action": action}
+
+
+ON_EVICTION, ON_FAILURE = policy("PodEvicted", "RestartJob"), policy("PodFailed", "RestartJob")
+ON_THE_END, ON_ANYTHING = policy("TaskCompleted", "RestartJob"), policy("*", "RestartJob")
+RESTARTED_ON_THE_END, ANY = ("TaskCompleted", "RestartJob"), ("*", "RestartJob")
+
+
+@pytest.mark.parametrize(
+    ("given", "at_the_role", "at_the_job"),
+    [
+        ([ON_EVICTION], [EVICTED, FAILED, END], [FAILED, END]),
+        ([ON_FAILURE], [AGAIN, END], [END]),
+        ([ON_FAILURE, ON_EVICTION], [AGAIN, EVICTED, END], [END]),
+        ([ON_THE_END], [RESTARTED_ON_THE_END, FAILED], [FAILED]),
+        ([policy("TaskFailed", "AbortJob")], [("TaskFailed", "AbortJob"), FAILED, END], [FAILED, END]),
+        ([ON_ANYTHING], [ANY], []),
+        ([], [], []),
+    ],
+)
+def test_a_policy_takes_the_place_of_the_default_for_the_same_event(
+    given: list[Any], at_the_role: list[Any], at_the_job: list[Any]
+) -> None:
+    """The others stay. Volcano looks at the role's list before the job's."""
+    roles = {"launcher": {"ranked": False, "policies": given}, "worker": {"replicas": 2}}
+    assert actions(**{**WITH_MPI, "roles": roles}) == {"launcher": at_the_role, "worker": [FAILED]}
+    without_an_end = [each for each in at_the_job if each != END]
+    assert actions(**WITH_MPI, policies=given) == {"launcher": at_the_job, "worker": without_an_end}
+
+
+def test_an_empty_list_at_the_job_leaves_no_default_at_any_role() -> None:
+    roles = {"launcher": {"ranked": False, "policies": [ON_EVICTION]}, "worker": {"replicas": 2}}
+    assert actions(**{**WITH_MPI, "roles": roles}, policies=[]) == {"launcher": [EVICTED], "worker": []}
+
+
+def test_the_jobs_policies_for_exit_codes_come_before_the_roles_default() -> None:
+    """Volcano would ask the default, which is at the role, first, and never come to them."""
+
+    def found(**parts: Any) -> dict[str, list[Any]]:
+        return {
+            role: [(each.event if each.exit_code is None else each.exit_code, each.action) for each in policies]
+            for role, policies in role_policies(experiment(**parts)).items()
+        }
+
+    lost, wrong = {"exit_code": 137, "action": "RestartJob"}, {"exit_code": 2, "action": "AbortJob"}
+    assert found(**WITH_MPI, policies=[lost, wrong]) == {
+        "launcher": [(137, "RestartJob"), (2, "AbortJob"), FAILED, END],
+        "worker": [(137, "RestartJob"), (2, "AbortJob"), FAILED],
+    }
+    own = {"worker": {"policies": [{"exit_code": 137, "action": "RestartPod"}]}}
+    assert found(policies=[lost, wrong], roles=own) == {"worker": [(137, "RestartPod"), (2, "AbortJob"), FAILED]}
+    assert found(policies=[lost], roles=WITH_EXTRAS)["evaluation-watcher"] == [], "asked for at the job"
+    assert found(policies=[lost, ON_FAILURE]) == {"worker": []}, "both at the job, in the user's order"
+
+
+WORDS = [
+    (None, "Never", 3, [FAILED]),
+    ("never", "Never", 3, [FAILED]),
+    ("on-failure", "OnFailure", 3, [ANEW, GAVE_UP]),
+    # Volcano gives up at the restart with this number: one more than are allowed
+    ("1 times", "OnFailure", 2, [ANEW, GAVE_UP]),
+    ("1 time", "OnFailure", 2, [ANEW, GAVE_UP]),
+    ("3 times", "OnFailure", 4, [ANEW, GAVE_UP]),
+    ("999999999 times", "OnFailure", 1_000_000_000, [ANEW, GAVE_UP]),
+    ("all-when-evicted", "Never", 3, [AGAIN, EVICTED]),
+]
+
+
+@pytest.mark.parametrize(("words", "pod_restart", "retries", "policies"), WORDS)
+def test_values_of_restart(words: str | None, pod_restart: str, retries: int, policies: list[Any]) -> None:
+    of_the_job: dict[str, Any] = {"restart": words}
+    of_the_role: dict[str, Any] = {"roles": {"worker": {"replicas": 2, "restart": words}}}
+    for parts in (of_the_job, of_the_role):
+        made = plan(**parts)
+        assert pod(made, "worker")["spec"]["restartPolicy"] == pod_restart
+        assert job(made)["spec"]["tasks"][0]["maxRetry"] == retries
+        assert actions(**parts) == {"worker": policies}
+
+
+def test_the_roles_restart_wins() -> None:
+    roles = {"master": {}, "worker": {"restart": "never"}, "watcher": {**WATCHERS, "restart": "5 times"}}
+    made = plan(restart="on-failure", roles=roles)
+    assert [(role.restart, role.max_retry) for role in made.roles] == [
+        ("on-failure", 3),
+        ("never", 3),
+        ("on-failure", 6),
+    ]
+
+
+def test_an_evicted_extra_restarts_nothing() -> None:
+    assert actions(restart="all-when-evicted", roles=WITH_EXTRAS)["evaluation-watcher"] == []
+
+
+def test_an_evicted_launcher_restarts_all() -> None:
+    roles = {**WITH_MPI["roles"], "launcher": {"ranked": False, "restart": "all-when-evicted"}}
+    assert EVICTED in actions(**{**WITH_MPI, "roles": roles})["launcher"]
+    assert reasons(**{**WITH_MPI, "roles": roles}) == {}
+
+
+def test_only_roles_that_never_scale_in_place_restart_all() -> None:
+    """Volcano raises PodEvicted for the pods of a voluntary scale-down too."""
+    for parts in ({"roles": WITH_EXTRAS}, WITH_MPI):
+        made = plan(**parts, restart="all-when-evicted")
+        for role in made.roles:
+            evicted = [policy for policy in role.policies if policy.event == "PodEvicted"]
+            assert not evicted or not role.scales_in_place or role.name == "launcher", "a launcher is always one"
+
+
+def test_pods_of_an_elastic_job_come_back() -> None:
+    made = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}, "watcher": WATCHERS})
+    assert [role.restart for role in made.roles] == ["on-failure", "never"]
+    said = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}}, restart="never")
+    assert said.roles[0].restart == "never"
+    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4}}, restart="2 times") == {"worker": [GAVE_UP]}
+    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4, "max_retry": 5}}) == {"worker": [GAVE_UP]}
+    assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4, "max_retry": 5}}, restart="never") == {
+        "worker": []
+    }
+
+
+@pytest.mark.parametrize(("words", "number"), [("1 times", 1), ("12 times", 12), ("never", None), ("on-failure", None)])
+def test_the_number_of_times(words: str, number: int | None) -> None:
+    assert times(words) == number
+
+
+@pytest.mark.parametrize(
+    ("parts", "found"),
+    [
+        ({"restart": "all-when-evicted"}, {}),
+        ({"roles": {"worker": {"restart": "all-when-evicted"}}}, {}),
+        ({"restart": "all-when-evicted", "launcher": ELASTIC, "roles": {"worker": {"replicas": 4}}},
+         {"restart": "the job is elastic and goes on without the evicted pod"}),
+        ({"launcher": ELASTIC, "roles": {"worker": {"replicas": 4, "restart": "all-when-evicted"}}},
+         {"roles.worker.restart": "the value has no meaning here: an elastic job goes on without the evicted pod"}),
+        ({"roles": {"worker": {}, "watcher": {**WATCHERS, "restart": "all-when-evicted"}}},
+         {"roles.watcher.restart": "the value has no meaning here: the end of an extra never ends the training"}),
+        ({"roles": {"worker": {"restart": "3 times", "max_retry": 3}}},
+         {"roles.worker.max_retry": "the role has `restart: 3 times` too, which sets the same number"}),
+        ({"restart": "3 times", "roles": {"worker": {"max_retry": 3}}},
+         {"roles.worker.max_retry": "the role has `restart: 3 times` too, which sets the same number"}),
+        ({"restart": "on-failure", "roles": {"worker": {"max_retry": 3}}}, {}),
+        ({"restart": "all-when-evicted", "roles": {"master": {"restart": "never"}, "worker": {"restart": "2 times"}}},
+         {"restart": "the value has no effect, since every role that trains has its own `restart`"}),
+        ({"restart": "all-when-evicted", "roles": {"worker": {"restart": "never"}, "watcher": WATCHERS}},
+         {"restart": "the value has no effect, since every role that trains has its own `restart`"}),
+        ({"restart": "all-when-evicted", "roles": {"master": {"restart": "never"}, "worker": {}}}, {}),
+    ],
+)  # fmt: skip
+def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
+    assert reasons(**parts) == found
+
+
+@pytest.mark.parametrize("where", ["job", "role"])
+@pytest.mark.parametrize(
+    ("given", "replaced"),
+    [
+        ([ON_FAILURE, ON_EVICTION], None),
+        ([ON_EVICTION, policy("Unknown", "AbortJob"), {"exit_code": 2, "action": "AbortJob"}], None),
+        ([ON_ANYTHING], None),
+        ([policy("PodFailed", "TerminateJob")], "RestartJob upon PodFailed by TerminateJob"),
+        ([policy("PodEvicted", "RestartPod")], "RestartJob upon PodEvicted by RestartPod"),
+        ([policy("*", "AbortJob")], "RestartJob upon PodFailed by AbortJob"),
+        ([], "RestartJob upon PodFailed by nothing"),
+    ],
+)
+def test_restart_with_policies_that_replace_its_defaults(where: str, given: list[Any], replaced: str | None) -> None:
+    """Nothing is left out silently."""
+    words: dict[str, Any] = {"restart": "all-when-evicted"}
+    nothing: dict[str, Any] = {}
+    of_job, of_role = (words, nothing) if where == "job" else (nothing, words)
+    path = "restart" if where == "job" else "roles.worker.restart"
+    told = {} if replaced is None else {path: f"the value has no effect: `policies` replace {replaced}"}
+    assert reasons(**of_job, policies=given, roles={"worker": of_role}) == told
+    assert reasons(**of_job, roles={"worker": {**of_role, "policies": given}}) == told
+    made = experiment(**of_job, policies=given, roles={"master": of_role, "worker": of_role})
+    places = 1 if where == "job" else 2
+    assert len(job_problems(made, environment())) == (0 if replaced is None else places), "once for each place"
+    assert reasons(restart="on-failure", policies=given) == {}, "containers are started again all the same"

@@ -18,7 +18,7 @@ from tests.support.generators import experiments
 from tests.support.leaks import OTHER_HUB_TOKEN
 from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, JOB
-from trainform.console.escaping import MASK
+from trainform.console.lines import MASK
 from trainform.review.causes import Causes, causes
 from trainform.review.context import JobReview
 from trainform.spec import Experiment

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import LORA, PROVIDER, change, context, object_step, step
-from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.review.changes import field_differences, object_changes
 from trainform.review.model import ObjectChange
 from trainform.review.preview import State

@@ -28,7 +28,7 @@ from tests.review.jobs import (
 )
 from tests.support.samples import environment
 from trainform.cluster.facts import LiveFacts
-from trainform.console.escaping import MASK
+from trainform.console.lines import MASK
 from trainform.plan.inputs import environment_inputs
 from trainform.review.context import Context
 from trainform.review.effects import effects
@@ -235,7 +235,7 @@ def test_another_version_of_trainform_is_named_and_is_not_a_cause() -> None:
         "Records another version of trainform for sdxl-lora: trainform 0.8.0 deployed it, and 0.9.0 renders it now."
     )
     absent, said = sentences(of_versions(LORA, LORA))
-    assert absent.startswith("The job sdxl-lora-4e3c71 is not in the cluster")
+    assert absent.startswith("The job sdxl-lora-452a05 is not in the cluster")
     assert said == version
     *_, said = sentences(of_versions(LORA, IMAGE))
     assert said == version

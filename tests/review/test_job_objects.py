@@ -7,7 +7,7 @@ import dataclasses
 from msgspec import structs
 
 from tests.review.jobs_of_previews import context, environment, job_review, queue_step, rendered, workers
-from trainform.console.escaping import MASK, UNKNOWN
+from trainform.console.lines import MASK, UNKNOWN
 from trainform.review.context import JobReview
 from trainform.review.job_objects import asked_of, templates_of
 from trainform.review.preview import Preview, State, Step

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import previews
 from tests.support.previews import CONFIG_MAP, SECRET, secret, state, step_event, urn
-from trainform.console.escaping import MASK
+from trainform.console.lines import MASK
 from trainform.review.read import read_preview
 
 PLAIN = "Zq9-winter-otter-77"

@@ -22,7 +22,7 @@ from tests.support.previews import (
     step_event,
     urn,
 )
-from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.review.preview import Preview
 from trainform.review.read import read_preview
 

@@ -9,7 +9,7 @@ import pytest
 from tests.review.previews_with_a_replacement import CLAIM_URN, JOB, job, replacement
 from tests.support import previews
 from tests.support.previews import ROLE_GROUP, TRAINING_JOB, state, step_event, urn
-from trainform.console.escaping import UNKNOWN
+from trainform.console.lines import UNKNOWN
 from trainform.review.preview import Message, PolicyResult
 from trainform.review.read import read_preview
 

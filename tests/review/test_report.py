@@ -24,7 +24,7 @@ from trainform.review.model import Level, NotChecked, Outcome, Report
 from trainform.review.preview import Message, PolicyResult
 from trainform.review.report import build_report
 from trainform.review.whole import review_of
-from trainform.rules.limits.waivers import REVIEW_CODES
+from trainform.rules.limits.table import REVIEW_CODES
 from trainform.spec import Environment
 
 SCREEN = ROOT / "tests" / "review" / "golden" / "screen.txt"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import environment, reasons
-from trainform.rules.environment_rules import environment_problems
+from trainform.rules.references import environment_problems
 from trainform.spec import Environment
 
 VISION: dict[str, Any] = {"capability": {"a800": 16, "cpu": 64}, "deserved": {"a800": 8}}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
 
-from tests.support.samples import reasons
+from tests.support.samples import CLUSTER, environment, reasons
 from trainform.errors import MOST_NAMES
-from trainform.rules.references import unknown
+from trainform.rules.references import environment_problems, unknown
+from trainform.spec.environment import Environment
+from trainform.spec.load import parse
 
 MANY = [f"team-{number:04}-{kind}" for number in range(2_000) for kind in ("a800", "l40s")]
 
@@ -97,3 +100,29 @@ def test_one_pod_mounts_a_claim_of_one_pod(volume: dict[str, Any], roles: dict[s
     assert reasons(storage={"data": data}, roles=roles) == ({} if pods == 1 else {"storage.data.access_modes": told})
     for modes in (["ReadWriteMany"], ["ReadWriteOnce"]):
         assert reasons(storage={"data": {**data, "access_modes": modes}}, roles=roles) == {}
+
+
+PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
+
+
+def found(**parts: Any) -> dict[str, str]:
+    return {problem.path: problem.fix for problem in environment_problems(environment(**parts))}
+
+
+def test_types_of_volumes_that_trainform_makes() -> None:
+    most = ["persistentVolumeClaim", "secret", "configMap"]
+    assert found(limits={"volume_types": most}) == {"limits.volume_types": "add emptyDir"}
+    assert found(limits={"volume_types": [*most, "emptyDir"]}) == {}
+
+
+def test_queues_that_are_not_there() -> None:
+    assert found(limits={"queues": ["nigth"]}) == {"limits.queues[0]": "did you mean night?"}
+    assert found(limits={"queues": ["night", "default"]}) == {}
+
+
+def test_a_cost_in_another_currency() -> None:
+    a800 = {**CLUSTER["accelerators"]["a800"], "price_per_hour": PRICE}
+    parsed = parse(Environment, {**CLUSTER, "accelerators": {"a800": a800},
+            "limits": {"max_cost_per_hour": {"amount": 5.0, "currency": "EUR"}}}).model  # fmt: skip
+    assert parsed is not None
+    assert [problem.path for problem in environment_problems(parsed)] == ["limits.max_cost_per_hour.currency"]

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from tests.support.generators import ENVIRONMENT, experiments, wild_experiments
 from tests.support.rendering import job_problems, plan_job
 from trainform.errors import InputError, Problem
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.manifests.manifest import to_yaml
 from trainform.plan import Plan
 from trainform.plan.export import as_data
-from trainform.rules.environment_rules import environment_problems
+from trainform.rules.references import environment_problems
 from trainform.spec import Environment, Experiment
 from trainform.spec.libyaml import Loader
 from trainform.spec.load import parse

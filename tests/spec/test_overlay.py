@@ -14,8 +14,7 @@ from tests.cli.running import run
 from tests.rules.limits.secret_samples import TOKEN
 from tests.support.samples import environment
 from trainform.job.check import check_experiment
-from trainform.job.objects import job_manifests
-from trainform.job.render import RenderedJob, render_job
+from trainform.job.render import RenderedJob, job_manifests, render_job
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 from trainform.plan.inputs import job_inputs

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support import app_wrapper
 from tests.support.samples import environment
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 
 CLUSTER = environment(
     limits={

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trainform.errors import InputError, Problem
 from trainform.job.render import render_job
 from trainform.plan import Plan
-from trainform.rules.environment_rules import environment_problems
+from trainform.rules.references import environment_problems
 from trainform.spec import Environment, Experiment
 
 

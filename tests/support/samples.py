@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.rendering import job_problems, plan_job
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 from trainform.plan.build import chosen_backend
 from trainform.plan.layout import Layout, lay_out

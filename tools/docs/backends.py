@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 
 from tools.docs.markdown import item, page, paragraph, table
+from trainform.backends.backend import BACKENDS
 from trainform.backends.support import Support
-from trainform.backends.table import BACKENDS
 from trainform.spec.base_model import models_of
 from trainform.spec.experiment import Experiment
 

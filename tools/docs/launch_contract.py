@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tools.docs.markdown import item, page, paragraph, table
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.manifests.env import KEPT_PREFIX
 from trainform.manifests.ssh_files import FILES as SSH_FILES
 from trainform.plan.launch.launch import FILES, SCRIPT_VARIABLES

@@ -106,7 +106,7 @@ def pod_group(plan: Plan) -> list[Manifest]:
         "minTaskMember": least_of_groups(plan),
         "queue": plan.queue.name,
         "priorityClassName": plan.priority_class,
-        "networkTopology": topology(plan),
+        "networkTopology": plan.topology and topology(plan.topology),
     }
     labels, fields = experiment_labels(plan), {"spec": without_empty(spec)}
     body = object_body("PodGroup", plan.job, plan.namespace, labels, api_version=API_VERSION, **fields)
@@ -123,13 +123,10 @@ def least_of_groups(plan: Plan) -> dict[str, int]:
     return {group.name: group.min_available for group in groups if group.min_available > 0}
 
 
-def topology(plan: Plan) -> dict[str, Any] | None:
-    """Volcano's `networkTopology`: how close the pods must be in the network. None if the experiment does not set
-    it."""
-    if plan.topology is None:
-        return None
+def topology(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Volcano's `networkTopology`: how close the pods must be in the network."""
     fields = {"mode": "mode", "highest_tier": "highestTierAllowed", "highest_tier_name": "highestTierName"}
-    return {fields[key]: value for key, value in plan.topology.items()}
+    return {fields[key]: value for key, value in limits.items()}
 
 
 def queue_labels(plan: Plan) -> dict[str, str]:

@@ -9,9 +9,8 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import Backend
+from trainform.backends.backend import Backend, pods_of
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
-from trainform.backends.table import pods_of
 from trainform.manifests.manifest import Manifest, mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan

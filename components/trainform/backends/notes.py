@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform.backends.backend import Backend
-from trainform.backends.outcome import ends_by, patched_endings
+from trainform.backends.outcome import ends_by
 from trainform.backends.refusals import support_notes
 from trainform.errors import list_names
 from trainform.manifests.manifest import Manifest, mappings
@@ -51,6 +51,7 @@ NOTES = {
 
 _SHM = "/dev/shm"  # noqa: S108 -- a mount of pods
 _MOST_PATHS = 4
+_END_FIELDS = frozenset(["successPolicy", "policies", "minSuccess"])
 _Found = Iterator[tuple[str, dict[str, Any]]]
 """Codes of notes, each with the values of its sentence."""
 
@@ -236,3 +237,22 @@ def _patched(plan: Plan) -> _Found:
 def _listed(names: Sequence[str]) -> str:
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def patched_endings(plan: Plan) -> list[str]:
+    """The fields with a merge patch that decides what ends the job."""
+    return [
+        field
+        for key, patch in plan.manifest_overrides.items()
+        for field in dict.fromkeys(_patched_fields(patch.get("spec"), f"manifest_overrides.{key}.spec"))
+    ]
+
+
+def _patched_fields(patch: object, path: str) -> Iterator[str]:
+    if isinstance(patch, list):
+        for item in patch:
+            yield from _patched_fields(item, path)
+    elif isinstance(patch, dict):
+        for key, part in patch.items():
+            below = f"{path}.{key}"
+            yield from [below] if key in _END_FIELDS else _patched_fields(part, below)

@@ -105,9 +105,6 @@ def seconds_of(job: Mapping[str, Any], outcome: Outcome) -> int | None:
         return None
 
 
-_FIELDS = frozenset(["successPolicy", "policies", "minSuccess"])
-
-
 def ends_with_role(plan: Plan, name: str | None, condition: str = "") -> tuple[Ending, ...]:
     """The ending by the success of all pods of the role; empty if there is no such role, or no other one."""
     if name is None or len(plan.roles) == 1:
@@ -118,22 +115,3 @@ def ends_with_role(plan: Plan, name: str | None, condition: str = "") -> tuple[E
 def ends_by(role: str | None, ends_with: Collection[Ending]) -> bool:
     """True if the success of the role is enough to end the job."""
     return any(role in ending.roles for ending in ends_with)
-
-
-def patched_endings(plan: Plan) -> list[str]:
-    """The fields with a merge patch that decides what ends the job."""
-    return [
-        field
-        for key, patch in plan.manifest_overrides.items()
-        for field in dict.fromkeys(_patched_fields(patch.get("spec"), f"manifest_overrides.{key}.spec"))
-    ]
-
-
-def _patched_fields(patch: object, path: str) -> Iterator[str]:
-    if isinstance(patch, list):
-        for item in patch:
-            yield from _patched_fields(item, path)
-    elif isinstance(patch, dict):
-        for key, part in patch.items():
-            below = f"{path}.{key}"
-            yield from [below] if key in _FIELDS else _patched_fields(part, below)

@@ -9,9 +9,8 @@ import json
 from collections.abc import Iterable, Iterator
 
 from trainform import defaults
-from trainform.backends.backend import Backend
+from trainform.backends.backend import BACKENDS, Backend
 from trainform.backends.support import Fields, Support, non_default
-from trainform.backends.table import BACKENDS
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.launch.launch import SCRIPT_VARIABLES

@@ -16,8 +16,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from trainform.cli.arguments import SUFFIXES, Form, QuietOption, form_of, option
+from trainform.console.files import OPTION, output_to
 from trainform.console.lines import suppress_notes
-from trainform.console.output import OPTION, output_to
 from trainform.errors import CommandLineError
 
 Command = Callable[..., Any]
@@ -173,7 +173,7 @@ def prints(*forms: Form) -> Callable[[Command], Command]:
 
 
 def _was_read(path: Path) -> bool:
-    from trainform.spec.files import was_read
+    from trainform.console.files import was_read
 
     return was_read(path)
 

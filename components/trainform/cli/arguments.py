@@ -12,8 +12,8 @@ import typer
 
 from trainform import defaults
 from trainform.cli import candidates
+from trainform.console.files import OPTION
 from trainform.console.lines import echo, echo_json, terminal_width
-from trainform.console.output import OPTION
 from trainform.console.secrets import masked
 from trainform.errors import InputError, Problem
 

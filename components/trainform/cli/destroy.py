@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from trainform import defaults
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument
 from trainform.cli.jobs import stack_of
-from trainform.console.escaping import wrapped
-from trainform.console.lines import flush_or_discard, note, terminal_width
+from trainform.console.lines import flush_or_discard, note, terminal_width, wrapped
 from trainform.errors import CommandLineError, InputError, Problem, list_names
 from trainform.project import require_project
 

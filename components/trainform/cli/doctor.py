@@ -115,7 +115,7 @@ def _verdict(verb: str, made: Data) -> Data:
 def _print(made: Data, verdicts: Data, briefs: Mapping[str, str]) -> None:
     from rich.text import Text
 
-    from trainform.console.escaping import escaped
+    from trainform.console.lines import escaped
     from trainform.console.screen import screen
 
     console = screen()

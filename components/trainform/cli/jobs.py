@@ -175,8 +175,8 @@ def from_input(given: str) -> Given:
     """Return the name or path, or the text of standard input for `-`."""
     if given != STANDARD_INPUT:
         return given
+    from trainform.console import files
     from trainform.console.lines import note, stdin_is_terminal
-    from trainform.spec import files
     from trainform.spec.load import Text
 
     if stdin_is_terminal():

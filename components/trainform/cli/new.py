@@ -23,7 +23,7 @@ from trainform.local.scaffold.new_environment import environment_text, skeleton
 from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment, placeholder_image, stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import EXPERIMENTS, deploy, require_project
-from trainform.rules.environment_rules import environment_problems
+from trainform.rules.references import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse, project_root

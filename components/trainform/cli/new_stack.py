@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trainform.cli.created_files import show_created_files
+from trainform.console.files import read_text
 from trainform.console.lines import note
 from trainform.console.sections import counted
 from trainform.deployed.releases.gates import needs_release, promote_command
@@ -19,7 +20,6 @@ from trainform.local.scaffold.writing import write_files
 from trainform.project import known_stacks, stack_path
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.files import read_text
 from trainform.spec.load import Text, find_file
 from trainform.spec.stack import OwnStackError, load_stack
 from trainform.spec.trial import OPTION, Assignment

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.cli.overlaid import OverlaidValue
-from trainform.console.escaping import display_width, escaped, wrapped
+from trainform.console.lines import display_width, escaped, wrapped
 from trainform.job.render_platform import RenderedPlatform
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.launch.launch import TF_CONFIG

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from trainform.cli.results import Result, Results, reads_experiments, show_json
-from trainform.console.escaping import escaped
-from trainform.console.lines import echo, note
+from trainform.console.lines import echo, escaped, note
 
 
 @reads_experiments

@@ -119,9 +119,7 @@ def reads_experiments(show: Callable[[Results, bool], None]) -> Callable[..., No
 
 def _results(words: list[str], environments: list[str], run: int | None, every: bool, tried: Sequence[str]) -> Results:
     """Return the results. A name without a file, or an invalid stack, is a result with a problem."""
-    from trainform.spec.trial import read_assignments
-
-    assignments = read_assignments(tried)
+    assignments = _assignments(tried) if tried else ()
     if every:
         words, environments = _all_stacks(words, named_environments(environments) or [None], run), []
     if assignments and (every or not words):
@@ -131,6 +129,12 @@ def _results(words: list[str], environments: list[str], run: int | None, every: 
         Result(job.word, _check(job, assignments), job.stack, shown) for job in jobs(words, environments, run)
     )
     return Results(found, every or len(found) > 1)
+
+
+def _assignments(tried: Sequence[str]) -> tuple[Assignment, ...]:
+    from trainform.spec.trial import read_assignments
+
+    return read_assignments(tried)
 
 
 def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:

@@ -22,8 +22,8 @@ from trainform.cli.review_stacks import (
     refuse_wrong_words,
     stacks_of,
 )
+from trainform.console.files import OPTION
 from trainform.console.lines import echo, output_stream, terminal_width
-from trainform.console.output import OPTION
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
 
@@ -189,8 +189,7 @@ def _selection(since: str) -> Selection:
 
 
 def _write(review: Review, file: str, form: Form) -> None:
-    from trainform.console.output import output_to
-    from trainform.spec.files import was_read
+    from trainform.console.files import output_to, was_read
 
     with output_to(file, was_read):
         _echo(_text(review, form, WIDTH_OF_FILES, None, full=True))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from trainform.cli.arguments import SUFFIXES, Form
-from trainform.console.output import OPTION, STANDARD_OUTPUT, target_of
+from trainform.console.files import OPTION, STANDARD_OUTPUT, target_of
 from trainform.errors import InputError, Problem
 
 ANOTHER = "give the path of another file"

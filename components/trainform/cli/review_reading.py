@@ -187,7 +187,7 @@ def _made_elsewhere(given: str, stack: str | None, begin: Begin) -> Read:
 
 def _text_of(file: str, largest: int, option: str, fix: str) -> tuple[str, str]:
     """Return the name of what is read, and its text. InputError in the words of the option."""
-    from trainform.spec import files
+    from trainform.console import files
 
     if file == STANDARD_INPUT:
         return files.STANDARD_INPUT, files.read_standard_input(largest)

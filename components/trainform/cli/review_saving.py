@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from trainform.cli.review_files import refuse_target
 from trainform.cli.review_stacks import refuse_beside, stacks_of
+from trainform.console.files import output_to
 from trainform.console.lines import echo, note
-from trainform.console.output import output_to
 from trainform.errors import CommandLineError, TrainformError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Saving:
 
     def write(self, read: Sequence[Read]) -> None:
         """Write the file. TrainformError if something could not be gathered; a report is worth something without it."""
-        from trainform.spec.files import was_read
+        from trainform.console.files import was_read
         from trainform.stacks.saved.file import text_of
         from trainform.stacks.saved.preview import saved_review
 

@@ -9,8 +9,8 @@ import typer
 
 from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, Form
+from trainform.console.files import replacing
 from trainform.console.lines import echo, echo_json
-from trainform.console.output import replacing
 from trainform.errors import InputError, Problem
 from trainform.project import require_project
 

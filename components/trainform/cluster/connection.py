@@ -21,9 +21,9 @@ from lightkube.config.models import User
 from lightkube.core.exceptions import ConfigError
 
 from trainform import defaults
+from trainform.console.files import read_text
 from trainform.errors import ClusterError, InputError, list_names, without_credentials
 from trainform.project import ENVIRONMENTS, known_names, project_root, sandbox_up
-from trainform.spec.files import read_text
 from trainform.spec.libyaml import Loader
 from trainform.spec.read import check_events, read_mapping, syntax_problem
 

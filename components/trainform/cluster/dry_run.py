@@ -22,7 +22,7 @@ from trainform.cluster.field_places import experiment_field, place_in, set_by_pa
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.console.secrets import masked_line
 from trainform.errors import ClusterError, Problem, without_credentials
-from trainform.job.objects import override_paths
+from trainform.job.render import override_paths
 from trainform.manifests.manifest import Manifest, mapping, mappings, resource_name
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import ClusterApi
 from trainform.manifests.manifest import mappings
 

@@ -14,8 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import Existing
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS, Existing
 from trainform.cluster import dry_run, pod_references
 from trainform.cluster.api import Answer, NotReadError, Request, each
 from trainform.cluster.client import Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from trainform.console.escaping import escaped
+from trainform.console.lines import escaped
 from trainform.console.sections import Item, Row, Section, Table
 
 # A word as it may stand outside of a code span. Everything else goes into one, where Markdown and GitHub read nothing:

@@ -10,8 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from trainform.console.escaping import SEQUENCE, escaped
-from trainform.console.lines import output_stream
+from trainform.console.lines import SEQUENCE, escaped, output_stream
 
 PIPED_WIDTH = 160  # files and pagers do not need 80 columns, at which a table would cut names
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from trainform.console.escaping import MASK, strip_invisible
+from trainform.console.lines import MASK, strip_invisible
 
 DEEPEST = 100
 """Levels of mappings and lists. Deeper values are masked without being read."""

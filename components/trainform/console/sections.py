@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
-from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN
+from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 
 LONGEST = 120
 """Characters of a value that are shown: a longer one is cut, and its length is given."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from trainform.console.escaping import display_width, escaped, wrapped
+from trainform.console.lines import display_width, escaped, wrapped
 from trainform.console.sections import Block, Section, Table
 
 WIDEST, NARROWEST, USUAL = 119, 40, 80

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled, start_threads
 from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
@@ -21,9 +21,8 @@ from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import mapping
-from trainform.plan.costs import HourlyCost, hourly_cost
 from trainform.plan.record import Record
-from trainform.spec.environment import Environment
+from trainform.spec.environment import Environment, HourlyCost, hourly_cost
 from trainform.spec.release import digest
 
 GONE = "Gone"

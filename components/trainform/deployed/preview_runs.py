@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
-from trainform.console.escaping import MASK, strip_sequences
+from trainform.console.lines import MASK, strip_sequences
 from trainform.console.secrets import masked_lines
 from trainform.console.signals import exit_on_termination, signals_delayed
 from trainform.deployed import unknown_stack

@@ -15,7 +15,7 @@ from trainform.errors import InputError, Problem
 from trainform.job.render import RenderedJob, render_job
 from trainform.job.render_platform import RenderedPlatform, render_platform
 from trainform.project import ENVIRONMENTS, known_names
-from trainform.rules.environment_rules import environment_problems
+from trainform.rules.references import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Given, LoadResult, load, load_environment, name_of, parameter_problems, read_runtime

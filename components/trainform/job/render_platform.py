@@ -12,11 +12,10 @@ from trainform.manifests.manifest import Manifest, ownership, with_own_annotatio
 from trainform.manifests.objects import claim, namespace, priority_class
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import QueuePlan
-from trainform.rules.environment_rules import environment_problems
 from trainform.rules.limits.origins import platform_problem
 from trainform.rules.limits.rule import Judged
-from trainform.rules.limits.table import judge
-from trainform.rules.limits.waivers import verdict
+from trainform.rules.limits.table import judge, verdict
+from trainform.rules.references import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.queue_fields import EnvironmentQueue
 

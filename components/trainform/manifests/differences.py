@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.console.secrets import masked, masked_path
 from trainform.spec.read import join_path
 

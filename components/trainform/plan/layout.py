@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.plan.model import Host, Naming, Port, World, group_name, job_name
-from trainform.plan.restart import COMPLETED, role_policies
 from trainform.plan.world import (
+    COMPLETED,
     ending_role,
     first_ranked,
     has_tf_config,
@@ -22,6 +22,7 @@ from trainform.plan.world import (
     plan_world,
     processes_per_node,
     rank_offsets,
+    role_policies,
     ssh_roles,
 )
 from trainform.spec.environment import Environment

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.plan.costs import HourlyCost
 from trainform.plan.record import Record
+from trainform.spec.environment import HourlyCost
 from trainform.spec.network import RunAs
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queue_fields import QueueRequest

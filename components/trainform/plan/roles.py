@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from trainform import defaults
-from trainform.plan.costs import hourly_cost
 from trainform.plan.launch.launch import container_args, container_command
 from trainform.plan.launch.prepare import checkouts, containers, in_first_pod, step_roles
 from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan, Totals
-from trainform.plan.restart import is_limited, max_retry, pod_restart, restarts_job
 from trainform.plan.variables import role_env
-from trainform.plan.world import in_world
-from trainform.spec.environment import Accelerator, Environment
+from trainform.plan.world import in_world, is_limited, max_retry, pod_restart, restarts_job
+from trainform.spec.environment import Accelerator, Environment, hourly_cost
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
 from trainform.spec.quantities import amount, spell

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Set
 
+from trainform import defaults
 from trainform.plan.model import World
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Launcher
-from trainform.spec.roles import Role
+from trainform.spec.roles import Policy, Role
 
 EVALUATOR = "evaluator"
 TASK_TYPES = ("chief", "worker", "ps", EVALUATOR)  # in the order in which one of them ends the job
@@ -117,3 +119,133 @@ def rank_offsets(experiment: Experiment) -> dict[str, int]:
     """Rank of each role's first pod: nodes are numbered in the order of roles."""
     nodes = [role.replicas if in_world(experiment, name) else 0 for name, role in experiment.roles.items()]
     return dict(zip(experiment.roles, itertools.accumulate(nodes, initial=0), strict=False))
+
+
+NEVER, ON_FAILURE, ALL_WHEN_EVICTED = "never", "on-failure", "all-when-evicted"
+
+POD_FAILED = Policy(event="PodFailed", action="TerminateJob")
+TASK_FAILED = Policy(event="TaskFailed", action="TerminateJob")
+POD_EVICTED = Policy(event="PodFailed", action="RestartPod")
+FAILED_OR_EVICTED = tuple(Policy(event=event, action="RestartJob") for event in ("PodFailed", "PodEvicted"))
+COMPLETED = Policy(event="TaskCompleted", action="CompleteJob")
+ANY_EVENT = "*"
+
+
+def restart_words(experiment: Experiment, name: str) -> str:
+    """The role's `restart`, otherwise the experiment's, otherwise `never`; in an elastic job `on-failure`, as torchrun
+    expects."""
+    role = experiment.roles[name]
+    for chosen in (role.restart, experiment.restart):
+        if chosen is not None:
+            return chosen
+    return ON_FAILURE if experiment.elastic and role.ranked else NEVER
+
+
+def pod_restart(experiment: Experiment, name: str) -> str:
+    """The restart policy of the pod's containers: `never` or `on-failure`."""
+    return NEVER if restart_words(experiment, name) in (NEVER, ALL_WHEN_EVICTED) else ON_FAILURE
+
+
+def restarts_job(experiment: Experiment, name: str) -> bool:
+    """True if a failure or an eviction of one of the role's launched pods restarts the whole job."""
+    return restart_words(experiment, name) == ALL_WHEN_EVICTED
+
+
+def is_limited(words: str | None) -> bool:
+    """Return True if a value of `restart` limits the restarts of containers: `never`, `3 times`."""
+    return words is not None and (words == NEVER or times(words) is not None)
+
+
+def times(words: str) -> int | None:
+    """The number in `3 times`; None for the other values of `restart`."""
+    number, _, unit = words.partition(" ")
+    return int(number) if unit else None
+
+
+def max_retry(experiment: Experiment, name: str) -> int:
+    """The number of container restarts, over all pods of the role, at which Volcano counts it as failed: one more than
+    are allowed."""
+    allowed = times(restart_words(experiment, name))
+    role = experiment.roles[name]
+    if role.max_retry is not None:
+        return role.max_retry
+    return defaults.MAX_RETRY if allowed is None else allowed + 1
+
+
+def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
+    """The lifecycle policies of each role, in the order in which Volcano looks for the first that matches: the user's,
+    then the defaults that remain (`default_policies`).
+
+    The defaults are set on roles and not on the job, so that a failed pod of an unranked role never ends the training.
+    Volcano checks the role's list before the job's, so the job's policies for exit codes, which act upon the event
+    PodFailed, are repeated before a default for it.
+    """
+    policies = {}
+    exit_codes = {each.exit_code: each for each in _listed(experiment.policies) if each.exit_code is not None}
+    for name, remaining in default_policies(experiment).items():
+        own = _listed(experiment.roles[name].policies)
+        hidden = any(policy.event == POD_FAILED.event for policy in remaining)
+        codes = {each.exit_code for each in own}
+        repeated = [policy for code, policy in exit_codes.items() if hidden and code not in codes]
+        policies[name] = (*own, *repeated, *remaining)
+    return policies
+
+
+def default_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
+    """The default policies of each role. A policy of the user, on the role or on the job, replaces the default for the
+    same event; `*`, or an empty list, replaces all defaults; the others remain."""
+    ending = ending_role(experiment)
+    job_events = {policy.event for policy in _listed(experiment.policies)}
+    return {
+        name: tuple(
+            policy
+            for policy in _defaults(experiment, name, name == ending)
+            if not _takes_all(experiment.policies, job_events) and policy.event not in job_events
+            if not any(own.event in (policy.event, ANY_EVENT) for own in _listed(role.policies))
+            if role.policies is None or role.policies
+        )
+        for name, role in experiment.roles.items()
+    }
+
+
+def _takes_all(policies: list[Policy] | None, events: Set[str | None]) -> bool:
+    """True if these policies replace all defaults: one of them is for every event, or the list is empty on purpose."""
+    return ANY_EVENT in events or (policies is not None and not policies)
+
+
+def action_upon(policies: Iterable[Policy], event: str) -> str | None:
+    """The action that Volcano takes upon the event, by the first policy that matches it; None if no policy matches."""
+    return next((policy.action for policy in policies if policy.event in (event, ANY_EVENT)), None)
+
+
+def _listed(policies: list[Policy] | None) -> list[Policy]:
+    return [] if policies is None else policies
+
+
+def _defaults(experiment: Experiment, name: str, ends: bool) -> list[Policy]:
+    """The defaults of a role before the user's policies. In a static world the first failure ends the job, since its
+    peers would hang in a collective; the success of the ending role ends it too. An eviction restarts the job only from
+    a ranked role of a static world: Volcano raises PodEvicted for pods of a scale-down too, and such roles never scale
+    in place."""
+    if not experiment.roles[name].ranked and not ends:
+        return []
+    return [*_failure(experiment, name), *([COMPLETED] if ends else [])]
+
+
+def _failure(experiment: Experiment, name: str) -> list[Policy]:
+    """The default policies for the failure of a pod of the role.
+
+    The kubelet (1.27 and later) first reports an evicted pod as failed; its peers fail within a second, and only then
+    the pod is deleted. So a policy for failures acts on evictions too. (A `timeout` on a failure does not help: Volcano
+    1.14 acts on it during its own sync, which reverts half of the action.) If containers are restarted, only an
+    eviction makes a pod fail. A pod that its kubelet evicts, since the node lacks a resource, stays as failed, and
+    Volcano creates no other pod of its name: RestartPod deletes it, creates it again, and counts as one of the job's
+    restarts. An elastic world continues without it.
+    """
+    words = restart_words(experiment, name)
+    if words == ALL_WHEN_EVICTED:
+        return [*FAILED_OR_EVICTED]
+    if experiment.elastic:
+        unlimited = times(words) is None and experiment.roles[name].max_retry is None
+        return [] if unlimited or words == NEVER else [TASK_FAILED]
+    return [POD_FAILED] if words == NEVER else [POD_EVICTED, TASK_FAILED]

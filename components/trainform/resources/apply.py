@@ -18,10 +18,10 @@ from pulumi.resource import DependencyResource
 from pulumi.runtime import stack
 
 from trainform import defaults
-from trainform.backends.table import JOB_TYPES
+from trainform.backends.backend import JOB_TYPES
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import QUEUES, UNOPENED_FIX
-from trainform.console.escaping import escaped
+from trainform.console.lines import escaped
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.resources.preflight import mocked

@@ -13,8 +13,8 @@ import pulumi
 from msgspec import structs
 from pydantic import BaseModel, Field
 
+from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import CRDS, queue_manifest
-from trainform.backends.table import BACKENDS
 from trainform.errors import InputError, Problem
 from trainform.job.check import check_environment, check_experiment
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
@@ -23,7 +23,7 @@ from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import Plan, QueuePlan
 from trainform.resources.apply import as_run_error, set_outputs
 from trainform.resources.part import Part
-from trainform.rules.environment_rules import environment_problems
+from trainform.rules.references import environment_problems
 from trainform.spec.base_model import Model
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment

@@ -14,7 +14,7 @@ from trainform.cluster.api import ClusterApi
 from trainform.cluster.client import Cluster
 from trainform.cluster.identity import FIELD, identity_problem, refuse_another, unbound_note
 from trainform.cluster.outcome import Outcome, StackContext, object_key
-from trainform.console.escaping import escaped
+from trainform.console.lines import escaped
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.manifests.manifest import mapping
 from trainform.spec.environment import Environment

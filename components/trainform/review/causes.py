@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import change_in_job
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import change_in_job
 from trainform.manifests.differences import Difference, Keys, differences, shown
 from trainform.manifests.manifest import mapping
 from trainform.plan.images import pulled

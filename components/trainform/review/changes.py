@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from trainform.cluster.live_drift import SERVER_FIELDS
-from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.manifests.differences import Difference, differences, is_reference, shown
 from trainform.review import steps
 from trainform.review.context import Context, JobReview

@@ -12,7 +12,6 @@ from msgspec import Struct, structs
 from trainform.backends.backend import value_at
 from trainform.errors import list_names
 from trainform.manifests.manifest import quantity
-from trainform.plan.costs import hourly_cost
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.effects import SIZE
@@ -21,7 +20,7 @@ from trainform.review.job_objects import accelerators_of, demands_of, places_pod
 from trainform.review.model import Cost, Money
 from trainform.review.preview import State, Step
 from trainform.review.settings import all_settings
-from trainform.spec.environment import Environment
+from trainform.spec.environment import Environment, hourly_cost
 
 CENT = Decimal("0.01")
 TENTH = Decimal("0.1")

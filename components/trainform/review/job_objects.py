@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.backends.judged import named
-from trainform.backends.table import BACKENDS
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
-from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN
+from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
 from trainform.manifests.manifest import mapping, mappings

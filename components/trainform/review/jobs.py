@@ -6,8 +6,8 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from trainform.backends.table import BACKENDS
-from trainform.console.escaping import UNKNOWN
+from trainform.backends.backend import BACKENDS
+from trainform.console.lines import UNKNOWN
 from trainform.console.sections import sentence
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import RECORD_KEY

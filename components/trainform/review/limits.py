@@ -13,8 +13,7 @@ from trainform.job.render import RenderedJob
 from trainform.job.render_platform import RenderedPlatform
 from trainform.review.kinds import fingerprint
 from trainform.review.model import Category, Finding, Place, WaiverUse
-from trainform.rules.limits.table import BY_CODE
-from trainform.rules.limits.waivers import REVIEW_CODES, identity, line, owners, waived, waiver_problems
+from trainform.rules.limits.table import BY_CODE, REVIEW_CODES, identity, line, owners, waived, waiver_problems
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Waiver
 

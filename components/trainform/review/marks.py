@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.console.secrets import DEEPEST
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"

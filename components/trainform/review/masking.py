@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from trainform.console.escaping import CHANGED_MASK, MASK, UNKNOWN, strip_invisible, strip_sequences
+from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN, strip_invisible, strip_sequences
 from trainform.console.secrets import DEEPEST, PRIVATE_KEY, has_shape, is_secret, name_of, secret_in, secret_words
 from trainform.manifests.manifest import mapping
 from trainform.review.engine_events import same

@@ -9,8 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.backends.backend import Pods
-from trainform.backends.table import pods_of
+from trainform.backends.backend import Pods, pods_of
 
 
 @dataclasses.dataclass(frozen=True)

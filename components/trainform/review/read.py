@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from msgspec import structs
 
-from trainform.console.escaping import MASK
+from trainform.console.lines import MASK
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import mapping
 from trainform.review.engine_events import (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from trainform import defaults
-from trainform.console.escaping import UNKNOWN, escaped
+from trainform.console.lines import UNKNOWN, escaped
 from trainform.console.secrets import masked_lines
 from trainform.console.sections import sentence
 from trainform.deployed.releases.evidence import ANOTHER_STACK, NO_RELEASE

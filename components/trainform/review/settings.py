@@ -12,14 +12,13 @@ from trainform.deployed.releases.gates import needs_release, required_gates
 from trainform.errors import Problem
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.differences import Difference, differences, shown
-from trainform.plan.costs import HourlyCost
 from trainform.plan.inputs import recorded_environment
 from trainform.review import steps
 from trainform.review.context import Context, User
 from trainform.review.model import Change
 from trainform.review.preview import Preview, State, Step
 from trainform.rules.limits.table import BY_CODE
-from trainform.spec.environment import Environment
+from trainform.spec.environment import Environment, HourlyCost
 from trainform.spec.quantities import seconds
 
 PLATFORM = "trainform:index:Platform"

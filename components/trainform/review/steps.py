@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from trainform.backends.backend import value_at
-from trainform.backends.table import pods_of
+from trainform.backends.backend import pods_of, value_at
 from trainform.manifests.templates import Template
 from trainform.review.context import Context
 from trainform.review.preview import State, Step

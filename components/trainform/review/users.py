@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from trainform.backends.table import pods_of
+from trainform.backends.backend import pods_of
 from trainform.deployed.releases.evidence import lacks_of
 from trainform.deployed.stacks import environment_file
 from trainform.errors import InputError, TrainformError

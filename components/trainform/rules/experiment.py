@@ -11,9 +11,18 @@ from trainform import defaults
 from trainform.errors import Problem, list_names
 from trainform.plan.launch.launch import chooses_mode
 from trainform.plan.model import Plan, group_name
-from trainform.plan.restart import ALL_WHEN_EVICTED, FAILED_OR_EVICTED, action_upon, restart_words, times
 from trainform.plan.variables import RESERVED_PREFIX
-from trainform.plan.world import EVALUATOR, TASK_TYPES, first_ranked, task_type
+from trainform.plan.world import (
+    ALL_WHEN_EVICTED,
+    EVALUATOR,
+    FAILED_OR_EVICTED,
+    TASK_TYPES,
+    action_upon,
+    first_ranked,
+    restart_words,
+    task_type,
+    times,
+)
 from trainform.rules.network import address_problems, port_problems, rendezvous_problems, ssh_problems
 from trainform.rules.references import job_queue_problems, mount_problems, reference_problems
 from trainform.spec.environment import Environment

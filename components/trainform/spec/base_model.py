@@ -23,7 +23,7 @@ class OnChange(enum.Enum):
     """The effect of a change of a field, as a sentence for the docs.
 
     A field has it as `json_schema_extra`, so that pydantic calls it for the JSON Schema. Tests compare it with
-    `trainform.job.objects`, without the record in the job object, which follows every change.
+    `trainform.job.render`, without the record in the job object, which follows every change.
     """
 
     NEW_REVISION = "A change makes a new revision."

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from trainform import defaults
-from trainform.console.escaping import strip_invisible
+from trainform.console.lines import strip_invisible
 from trainform.spec.base_model import Model, NonEmpty, OnChange
 from trainform.spec.names import (
     ABSOLUTE_PATH,

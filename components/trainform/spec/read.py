@@ -12,8 +12,8 @@ import yaml
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.console.files import read_text
 from trainform.errors import MASK, InputError, Problem
-from trainform.spec.files import read_text
 from trainform.spec.libyaml import Loader
 from trainform.spec.names import END
 

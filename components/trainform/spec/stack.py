@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.console.files import read_text
 from trainform.errors import InputError, Problem
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_names, known_stacks, stack_path
-from trainform.spec.files import read_text
 from trainform.spec.names import did_you_mean
 from trainform.spec.read import Content, parse_mapping
 from trainform.spec.release import NAME, SETTING, ReleasedExperiment

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
+from trainform.backends.backend import BACKENDS
 from trainform.backends.jobset.spec import ENDLESS
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 
 JOBSET: dict[str, Any] = {"backend": "jobset"}

@@ -10,9 +10,9 @@ import pytest
 from tests.backends.kubedl.test_backend import HOST, POOL, TENSORFLOW, on_it
 from tests.support.replica_jobs import pod_env
 from tests.support.samples import job
+from trainform.backends.backend import BACKENDS
 from trainform.backends.kubedl.controller import controller_pods
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 
 CASES: dict[str, dict[str, Any]] = {
     "pytorch": {"roles": POOL},

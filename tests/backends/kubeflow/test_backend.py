@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.support.replica_jobs import main
 from tests.support.samples import environment, job, plan, reasons
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 
 BACKEND: dict[str, Any] = {"backend": "kubeflow"}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.samples import WITH_EXTRAS, environment, plan, reasons
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 
 KUEUE = environment(admission="kueue", queues={})

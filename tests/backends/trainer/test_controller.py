@@ -8,9 +8,9 @@ import pytest
 
 from tests.backends.trainer.samples import MPI, MPI_APART, TORCH, with_jobs, with_spec
 from tests.backends.trainer.test_backend import APART, AS_NODE, made
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.backends.trainer.controller import controller_objects
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 
 

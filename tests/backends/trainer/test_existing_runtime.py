@@ -25,11 +25,11 @@ from tests.backends.trainer.samples import (
 )
 from tests.support.rendering import plan_job
 from tests.support.samples import environment, reasons
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.backends.trainer.existing_runtime import check_runtime
 from trainform.cli.main import main
 from trainform.errors import InputError
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 
 FULL: dict[str, Any] = {

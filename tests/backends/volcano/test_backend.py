@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 
 
 def test_defaults_of_the_webhook_are_rendered() -> None:

@@ -10,8 +10,8 @@ from msgspec import structs
 
 from tests.support.releases import DIGEST
 from tests.support.samples import JOB, environment
+from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
-from trainform.backends.table import BACKENDS
 from trainform.deployed.releases.promote import experiment_of, not_of_source, origin, unpinned
 from trainform.deployed.releases.source import Source, labels_of_pods
 from trainform.deployed.updates import Update

@@ -10,7 +10,7 @@ import yaml
 
 from tests.conftest import ROOT
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster.operators import operators
 from trainform.local.doctor.cluster import environment_kinds, experiment_kinds
 from trainform.spec.environment import Environment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.rendering import job_problems, plan_job
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.local.scaffold.new_experiment import LAUNCHER_TEXTS, LauncherName, NewExperiment
 from trainform.plan.model import Plan
 from trainform.spec import Environment, Experiment

@@ -20,7 +20,7 @@ from typing import Any
 from tests.support.samples import job
 from trainform import defaults
 from trainform.backends.volcano.controller import controller_objects
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.plan import Plan
 
 SAY = f"""#!{sys.executable} -IS

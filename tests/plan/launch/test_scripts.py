@@ -114,6 +114,16 @@ def test_a_name_that_comes_later_is_waited_for(shell: Path, tmp_path: Path) -> N
     assert (tmp_path / "asked").read_text() == "x\nx\n"
 
 
+def test_a_list_of_missing_hosts_that_fails_does_not_end_the_wait(tmp_path: Path) -> None:
+    """As busybox's ls does when a host answers while it lists them."""
+    listing = tmp_path / "ls"
+    listing.write_text(f'#!/bin/sh\n{shutil.which("ls")} "$@"\nexit 1\n')
+    listing.chmod(0o755)
+    env = {"TRAINFORM_WAIT_SECONDS": "1", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = run(Path("/bin/sh"), WAIT, "names", "w-0.trainform.invalid", env=env)
+    assert (done.returncode, "1 of 1 hosts did not answer" in done.stderr) == (1, True)
+
+
 def test_progress_names_a_few_of_many() -> None:
     hosts = [f"w-{number}.trainform.invalid" for number in range(6)]
     done = run(Path("/bin/sh"), WAIT.replace("-ge 15", "-ge 1"), "names", *hosts, env={"TRAINFORM_WAIT_SECONDS": "4"})

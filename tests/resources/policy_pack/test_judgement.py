@@ -19,8 +19,8 @@ from tests.resources.policy_pack.raw import raw_objects
 from tests.support.limit_examples import EXAMPLES, Example
 from tests.support.repository import names
 from tests.support.samples import environment
+from trainform.backends.backend import BACKENDS, described_kinds, pods_of
 from trainform.backends.judged import judged_job
-from trainform.backends.table import BACKENDS, described_kinds, pods_of
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.manifest import resource_name

@@ -11,7 +11,7 @@ from tests.review.jobs import LORA, change, context, deployed, job_review, locat
 from tests.support import previews
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
 from tests.support.samples import CLUSTER
-from trainform.console.escaping import MASK, UNKNOWN
+from trainform.console.lines import MASK, UNKNOWN
 from trainform.review.context import Context
 from trainform.review.findings.security import find
 from trainform.review.model import Finding

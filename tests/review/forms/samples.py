@@ -15,7 +15,7 @@ from tests.review.jobs import ELASTIC, LORA, change, context, name_of, object_st
 from tests.review.screen import PRICED, TODAY, checked, nodes
 from tests.support.samples import CLUSTER
 from trainform.cluster.facts import LiveFacts
-from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.review.context import Context
 from trainform.review.model import Finding, Money, Place, Report, Selection
 from trainform.review.preview import Message, Preview

@@ -16,7 +16,7 @@ from tests.conftest import ROOT, Golden
 from tests.review.forms.samples import CHEAPER, EMPTY, FAILED, ONE_FAILED, RICH, SEVERAL, USUAL, finding
 from tests.support.unseen import texts, unseen
 from trainform.console import terminal
-from trainform.console.escaping import display_width
+from trainform.console.lines import display_width
 from trainform.review import stored
 from trainform.review.forms import html
 from trainform.review.forms import text as forms

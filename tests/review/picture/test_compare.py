@@ -8,7 +8,7 @@ import pytest
 
 from tests.review.jobs import ELASTIC, LORA, change
 from tests.support.samples import CLUSTER
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.review.model import Picture
 from trainform.review.picture import pictures
 from trainform.spec import Environment

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.rules.limits.pod_rules import NARROWING, NO_DEVICES, OTHERS
 
 TOLD = "the variable gives the container accelerators of the node that it does not ask for, and that no limit counts"

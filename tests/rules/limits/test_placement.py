@@ -10,7 +10,7 @@ from tests.rules.limits.cases import by_job, by_role, cluster, found, limited, p
 from tests.support.rendering import job_problems
 from tests.support.samples import experiment
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 
 OPEN = limited()
 KUEUE = cluster(admission="kueue", queues={}, backend="jobset")

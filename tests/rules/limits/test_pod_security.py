@@ -14,7 +14,7 @@ from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.pod_security import CASES, changed_pod, judged_by_us, level_environment
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, job, plan, pod, reasons
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.job.render import render_job
 from trainform.manifests.templates import Template
 from trainform.rules.limits.pod_security import CONTROLS, Openings, below_a_folder, violated

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_job, by_role, cluster, found, limited, pod, raw
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 
 LISTED = limited(priority_classes=["low"])
 REFUSED = "the environment dev does not allow this priority class (allowed: low)"

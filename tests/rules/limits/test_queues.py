@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_role, cluster, found, limited, pod, raw
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.spec import Environment
 
 NIGHT = limited(queues=["night"])

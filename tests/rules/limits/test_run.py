@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 
 DELETED = limited(severity={"TF-RUN-1": "error"})
 DAY = limited(max_run_time="1d")

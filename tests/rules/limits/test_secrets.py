@@ -12,7 +12,7 @@ import yaml
 from tests.rules.limits.secret_samples import TOKEN
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, reasons
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.errors import MASK, Problem
 
 REASON = "the value looks like a secret, and would be shown in previews and kept in state"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import ROOT
 from tests.rules.limits.secret_samples import TOKEN, judged
 from tests.support.samples import environment, experiment
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.errors import MASK, Problem
 from trainform.job.render import render_job
 

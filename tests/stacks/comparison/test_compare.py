@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
-from trainform.console.escaping import CHANGED_MASK, MASK
+from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.plan.record import Record
 from trainform.stacks.comparison.compare import Comparison, Row, Version, compare
 

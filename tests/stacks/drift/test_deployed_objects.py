@@ -15,8 +15,8 @@ from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.rendering import job_problems, plan_job
 from tests.support.repository import names, read
 from tests.support.samples import JOB
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.plan.record import Record
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment, parse

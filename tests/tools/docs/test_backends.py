@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tools.docs.backends import comparison_page
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 
 PAGE = comparison_page()
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.samples import plan
 from tools.docs.launch_contract import contract_page
-from trainform.backends.table import BACKENDS
-from trainform.job.objects import job_manifests
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
 from trainform.manifests.env import KEPT_PREFIX
 from trainform.manifests.ssh_files import FILES as SSH_FILES
 from trainform.plan.launch.launch import FILES

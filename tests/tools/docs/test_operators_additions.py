@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import environment, experiment
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.job.render import render_job
 from trainform.manifests.manifest import mappings
 

@@ -73,7 +73,7 @@ def runtime_spec(plan: Plan) -> dict[str, Any]:
     template, gang = {"spec": _jobset_spec(plan)}, {}
     if plan.admission != defaults.KUEUE:
         template = {"metadata": {"annotations": {QUEUE_ANNOTATION: plan.queue.name}}, **template}
-        gang = {SCHEDULER: without_empty({"networkTopology": topology(plan)})}
+        gang = {SCHEDULER: without_empty({"networkTopology": plan.topology and topology(plan.topology)})}
     return without_empty({"mlPolicy": ml_policy(plan), "podGroupPolicy": gang, "template": template})
 
 

@@ -30,7 +30,7 @@ from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
-from trainform.plan.restart import ANY_EVENT, COMPLETED, ON_FAILURE, TASK_FAILED, action_upon
+from trainform.plan.world import ANY_EVENT, COMPLETED, ON_FAILURE, TASK_FAILED, action_upon
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
@@ -230,7 +230,7 @@ class Volcano(Backend):
             "maxRetry": plan.max_retry,
             "priorityClassName": plan.priority_class,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
-            "networkTopology": topology(plan),
+            "networkTopology": plan.topology and topology(plan.topology),
             "plugins": PLUGINS,
             "policies": rendered_policies(plan.policies),
             "tasks": [task(plan, role, group, conventions) for role in plan.roles for group in role.groups()],

@@ -6,7 +6,7 @@ import getpass
 import subprocess
 from pathlib import Path
 
-from trainform.console.escaping import strip_invisible
+from trainform.console.lines import strip_invisible
 from trainform.console.secrets import masked_line
 from trainform.errors import TrainformError
 

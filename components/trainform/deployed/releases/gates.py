@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from trainform.backends.outcome import Outcome
-from trainform.console.escaping import strip_invisible
+from trainform.console.lines import strip_invisible
 from trainform.console.secrets import secret_in
 from trainform.deployed.releases.release import GateWaiver
 from trainform.errors import Problem, list_names

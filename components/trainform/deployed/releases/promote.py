@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
-from trainform.backends.table import BACKENDS
 from trainform.deployed.releases.release import Origin
 from trainform.deployed.releases.source import Source
 from trainform.deployed.updates import Update

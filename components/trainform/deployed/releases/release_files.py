@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from trainform import defaults
-from trainform.console.output import create_files
+from trainform.console.files import create_files
 from trainform.deployed.releases.release import Release, release_of
 from trainform.errors import InputError, Problem, TrainformError, each_result
 from trainform.manifests.manifest import ReadableDumper

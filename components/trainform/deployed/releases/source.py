@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome, is_changed_since, seconds_of
-from trainform.backends.table import BACKENDS
 from trainform.cluster.api import ClusterApi, labelled
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import find_job, path_of

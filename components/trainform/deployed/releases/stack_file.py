@@ -7,14 +7,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from trainform.console.files import read_text, replacing
 from trainform.console.locking import lock_folder
-from trainform.console.output import replacing
 from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import write_releases
 from trainform.deployed.stacks import followed
 from trainform.errors import TrainformError
 from trainform.project import stack_path
-from trainform.spec.files import read_text
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import SETTING
 from trainform.spec.stack import pinned_release, spellings

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform.job.objects import draft_plan
+from trainform.job.render import draft_plan
 from trainform.local.rehearsal.workload import Workload, containers, planned_name, pod_name
 from trainform.plan import Plan
 from trainform.spec.environment import Environment

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import ends_by
-from trainform.backends.table import BACKENDS
 from trainform.cluster.client import Cluster
 from trainform.errors import ClusterError
-from trainform.job.objects import job_manifests
+from trainform.job.render import job_manifests
 from trainform.local.rehearsal.kubelet.volumes import holds_token
 from trainform.local.rehearsal.workload import Workload, labels_of, planned_name, pod_name, selects
 from trainform.manifests.objects import pod_selector

@@ -19,11 +19,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from trainform.console.files import read_bytes
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import InputError, SandboxError
 from trainform.local.toolchain.oserrors import translate_os_errors
-from trainform.spec.files import read_bytes
 
 FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
 PROJECT_FILE = "Pulumi.yaml"

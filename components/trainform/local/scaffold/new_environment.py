@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.cluster.survey import Objects, Survey
 from trainform.errors import list_names
 from trainform.local.scaffold.hardware import Hardware, as_label, hardware, unused_name, value_at

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from trainform.console.output import create_files
+from trainform.console.files import create_files
 from trainform.errors import InputError, Problem
 
 Files = Mapping[str, str]

@@ -14,13 +14,12 @@ from msgspec import Struct
 from pydantic import TypeAdapter, ValidationError
 
 from trainform import defaults
-from trainform.backends.backend import Pods, value_at
+from trainform.backends.backend import Pods, pods_of, value_at
 from trainform.backends.judged import judged_object
-from trainform.backends.table import pods_of
 from trainform.console.secrets import masked_line
 from trainform.resources.policy_pack.properties import UNKNOWN, unknown_places
 from trainform.rules.limits.rule import Finding, Judgement, Rule
-from trainform.rules.limits.waivers import waived
+from trainform.rules.limits.table import waived
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Waiver
 

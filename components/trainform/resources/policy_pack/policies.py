@@ -25,7 +25,7 @@ from pulumi_policy import policy as sdk
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
 from trainform import defaults
-from trainform.console.escaping import escaped
+from trainform.console.lines import escaped
 from trainform.errors import CommandLineError, TrainformError
 from trainform.job.check import check_environment
 from trainform.project import project_root

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from trainform.backends.backend import value_at
-from trainform.console.escaping import MASK, UNKNOWN
+from trainform.console.lines import MASK, UNKNOWN
 from trainform.manifests.manifest import quantity
 from trainform.review import steps
 from trainform.review.context import Context

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import value_at
-from trainform.console.escaping import MASK, UNKNOWN
+from trainform.console.lines import MASK, UNKNOWN
 from trainform.console.secrets import masked
 from trainform.manifests.templates import Place as Spot
 from trainform.manifests.templates import Template, places

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from trainform.console.escaping import escaped
+from trainform.console.lines import escaped
 from trainform.console.sections import LONGEST_SENTENCE, Block, Item, Row, Section, Table, cut
 from trainform.review.forms.document import (
     FINDINGS,

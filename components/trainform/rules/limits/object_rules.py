@@ -160,10 +160,10 @@ def kept_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
 def new_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield new claims of a storage class that the environment does not offer, or with existing data."""
     classes = [*environment.storage_classes.values()]
-    listed = list_names(classes) if classes else "none"
     for key, template, (where, spec) in _new_claims(judged):
         name = mapping(spec).get(CLASS)
         if name is not None and name not in classes:
+            listed = list_names(classes) if classes else "none"
             reason = f"the environment {environment.name} does not offer this storage class (it offers: {listed})"
             fix = "write a `class` of the environment, or ask the platform team for storage_classes"
             yield Finding(f"{where}.{CLASS}", name, reason, fix, template, key)

@@ -14,9 +14,8 @@ from trainform import defaults
 from trainform.errors import list_names
 from trainform.manifests.manifest import mapping, mappings, quantity
 from trainform.manifests.templates import RESOURCE_FIELDS, Template, is_extended, resource_amounts
-from trainform.plan.costs import hourly_cost
 from trainform.rules.limits.rule import Finding, Judged, not_allowed
-from trainform.spec.environment import Accelerator, Environment
+from trainform.spec.environment import Accelerator, Environment, hourly_cost
 from trainform.spec.quantities import amount, spell
 
 STEERING = ("nodeAffinity", "podAffinity")
@@ -102,15 +101,13 @@ MEBIBYTE = 2**20
 def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield extended resources, and templates of device claims, that the environment does not offer."""
     offered = _offered(environment)
-    names = list_names(offered) if offered else "none"
     for template in judged.templates:
         for where, holder in [("spec", template.spec), *template.named_containers]:
             for resource, (field, asked) in _extended(holder).items():
                 if resource not in offered:
-                    reason = (
-                        f"the environment {environment.name} does not offer the resource {resource} (it offers: "
-                        f"{names})"
-                    )
+                    names = list_names(offered) if offered else "none"
+                    no_offer = f"the environment {environment.name} does not offer the resource {resource}"
+                    reason = f"{no_offer} (it offers: {names})"
                     fix = "ask for `accelerators` of the environment, or ask the platform team for limits.resources"
                     yield Finding(f"{where}.resources.{field}.{resource}", asked, reason, fix, template)
         yield from _claims(template, environment)

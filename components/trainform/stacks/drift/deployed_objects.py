@@ -8,9 +8,9 @@ from typing import Literal
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.table import BACKENDS
+from trainform.backends.backend import BACKENDS
 from trainform.errors import InputError
-from trainform.job.objects import draft_plan, job_manifests, revision
+from trainform.job.render import draft_plan, job_manifests, revision
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest, mapping
 from trainform.plan.inputs import recorded_models

@@ -19,12 +19,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from trainform.console.files import read_text
 from trainform.deployed.engine import printed
 from trainform.errors import InputError, Problem, TrainformError
 from trainform.manifests.manifest import mapping
 from trainform.project import stack_path
 from trainform.spec.explain import explain
-from trainform.spec.files import read_text
 from trainform.spec.read import read_content
 from trainform.spec.stack import ENCRYPTION, NAMESPACE
 from trainform.stacks.saved.saved_review import VERSION, SavedFile, SavedReview

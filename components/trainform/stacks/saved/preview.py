@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from trainform.backends.table import JOB_TYPES
+from trainform.backends.backend import JOB_TYPES
 from trainform.cluster.facts import ENDED
 from trainform.cluster.live_drift import drift_of, utc_now
 from trainform.cluster.live_objects import Live

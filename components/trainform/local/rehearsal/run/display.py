@@ -13,8 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from trainform.console.escaping import escaped
-from trainform.console.lines import is_quiet
+from trainform.console.lines import escaped, is_quiet
 from trainform.console.screen import PIPED_WIDTH, Screen, plain, screen
 from trainform.local.rehearsal.run.records import FAILED, PodRecord
 

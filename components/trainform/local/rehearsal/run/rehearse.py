@@ -15,7 +15,7 @@ from types import FrameType
 
 from msgspec import Struct, structs
 
-from trainform.console.escaping import MASK, SEQUENCE, escaped, strip_sequences
+from trainform.console.lines import MASK, SEQUENCE, escaped, strip_sequences
 from trainform.console.locking import hold
 from trainform.console.progress import SILENT, Progress
 from trainform.console.signals import signal_handler

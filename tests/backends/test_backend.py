@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from trainform import defaults
-from trainform.backends.backend import Backend
-from trainform.backends.table import BACKENDS, JOB_TYPES
+from trainform.backends.backend import BACKENDS, JOB_TYPES, Backend
 from trainform.review.jobs import job_kinds
 
 CHECK = """\
