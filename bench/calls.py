@@ -1,7 +1,7 @@
 """`python -m bench.calls render stacks/experiments/hello.yaml -e dev`: how much of the package a command runs.
 
-Prints the files that the command enters and the calls in them, in its first run in a process. Imports are not counted,
-that is the bodies of modules; functions and class bodies are, also of modules that the command imports while it runs.
+Prints the files whose functions the command calls and the calls, in its first run in a process. Imports, that is the
+bodies of modules and classes, are not counted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import io
 import sys
 from collections import Counter
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -25,7 +26,7 @@ def count_calls(words: list[str]) -> Counter[CodeType]:
 
     def profile(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(PACKAGE) and code.co_name != "<module>":
+        if event == "call" and code.co_filename.startswith(PACKAGE) and code.co_flags & CO_OPTIMIZED:
             counted[code] += 1
 
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):

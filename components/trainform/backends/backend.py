@@ -1,4 +1,9 @@
-"""The contract of a backend: what is needed of an operator to render, check and rehearse jobs for it."""
+"""The contract of a backend, the backends by name, and the pod templates in the objects that they render.
+
+A path into an object has dots between names, and `*` for every item of a list or value of a mapping. Everything after
+`labels.` or `annotations.` is one name, since such keys contain dots themselves. A program may have written the object,
+so fields can be missing or have wrong types.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The parts of a job that the environment's rules judge, and the waivers that its objects carry."""
+"""The parts of a job that the environment's rules judge, and the waivers that its objects carry.
+
+KubeDL adds containers, images and volumes for annotations and fields that a patch may set.
+"""
 
 from __future__ import annotations
 

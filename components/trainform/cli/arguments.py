@@ -1,4 +1,7 @@
-"""Arguments that commands share."""
+"""Arguments that commands share, and the forms of output: sections for people, and data for programs.
+
+Values from a cluster, a file or Pulumi's backend may hold a secret: everything is masked before it is printed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`trainform`: the table of commands, and how errors become messages and exit codes."""
+"""`trainform`: the table of commands, and how errors become messages and exit codes.
+
+It imports few modules, since errors are also shown for an interrupt during the imports.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`-o FILE`: the output of a command is written to a file, completely or not at all."""
+"""Files of the user: read as text up to a limit, and written as a whole or not at all, also by `-o FILE`.
+
+A write is atomic after a full disk, Ctrl-C or a signal too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of text on standard output or standard error."""
+"""Lines of text on standard output or standard error, without invisible characters."""
 
 from __future__ import annotations
 

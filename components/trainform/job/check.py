@@ -1,4 +1,4 @@
-"""Check an experiment in an environment, or an environment alone: every problem of the files, each with its line."""
+"""Check an environment, or an experiment in it: every problem of the files, each with its line."""
 
 from __future__ import annotations
 

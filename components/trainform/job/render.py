@@ -1,5 +1,9 @@
-"""From the two models to the plan with its revision, all objects of the job and every problem: the steps of `objects`,
-and all rules."""
+"""Render the plan and all objects of a job from the two models, and report every problem.
+
+The revision is a hash of the objects, and their names contain it: they are rendered once, with a placeholder for it.
+Any change of them that the backend does not make in place makes a new revision; no other module decides this. What is
+deployed is rendered again from its record, and no rule checks it.
+"""
 
 from __future__ import annotations
 

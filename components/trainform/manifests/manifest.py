@@ -1,4 +1,8 @@
-"""A rendered object, and how it is applied and deleted."""
+"""A rendered object: how it is applied and deleted, and as YAML for people.
+
+Objects of other programs hold anything at any place: in `mapping`, `mappings` and `quantity`, what has another shape
+than it should counts as empty.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The training world: which roles are in it, and how each launcher uses a role."""
+"""The training world: which roles are in it, who launches and ends the job, and what a failure does.
+
+The values of `restart` become restart policies of pods, retries and lifecycle policies.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for an experiment in its environment, such as names that are unknown, too long or taken twice.
+"""Rules for an experiment in its environment: unknown, too long and repeated names, and what launchers require.
 
 `rules.limits` has the environment's limits. A backend refuses what its operator cannot do.
 """

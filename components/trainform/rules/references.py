@@ -1,4 +1,4 @@
-"""Rules for names that refer to something: accelerator kinds, storage classes, roles, and queues with their tree.
+"""Rules for names that refer to something, for mounts, and for an environment by itself.
 
 Volcano's webhook checks the amounts of queues at a preview.
 """

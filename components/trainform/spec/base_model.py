@@ -1,4 +1,4 @@
-"""The base of every model: frozen, strict, unknown keys refused.
+"""The base of every model (frozen, strict, unknown keys refused), and metadata of fields for docs and schemas.
 
 The modules of the models have no `from __future__ import annotations`: pydantic would compile texts at each start.
 """

@@ -1,4 +1,4 @@
-"""The file of the platform team: one cluster, what it offers and what it allows."""
+"""The file of the platform team: one cluster, what it offers, what it allows, and what its accelerators cost."""
 
 from __future__ import annotations
 

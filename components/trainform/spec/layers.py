@@ -1,4 +1,7 @@
-"""Layers of merge patches on an experiment, and the origin of each value."""
+"""Layers of merge patches (RFC 7386) on an experiment, and the origin of each value.
+
+In addition to the standard, a mapping patches the items of a list by their names.
+"""
 
 from __future__ import annotations
 

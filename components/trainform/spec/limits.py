@@ -1,4 +1,7 @@
-"""Limits that the platform team sets for experiments. `trainform.rules.limits` checks rendered objects against them."""
+"""Limits that the platform team sets for experiments, and waivers: findings that are accepted for a time.
+
+`trainform.rules.limits` checks rendered objects against them.
+"""
 
 import datetime
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""The network between the pods of a job."""
+"""The network between the pods of a job: host network and RDMA, ports and waits, SSH and its user."""
 
 from typing import Literal, Self
 

@@ -3,6 +3,14 @@
 Volcano's webhook compares an updated Job literally with the old one and accepts changes of replicas, minAvailable and
 priority class only. So every default that the webhook would set at creation is set here (maxRetry, minAvailable,
 schedulerName, dnsPolicy): an object without them could never be updated.
+
+A job ends by the lifecycle policies of its tasks, or by the number of pods that have succeeded. Source: Volcano 1.14.1,
+pkg/controllers/job (`applyPolicies`, state/running.go) and pkg/controllers/cache (`TaskCompleted`). The controller
+checks the policies of the pod's task before those of the job, and takes the first that matches; `*` matches every
+event. TaskCompleted is raised when all pods of one task have succeeded. If replicas have their own templates (`ports:
+per-replica`), each is a separate task, and no policy covers several tasks: then `minSuccess` ends the job by the number
+of pods that have succeeded, whichever they are. So no pod of another role may succeed before them: such pods keep
+running (`RolePlan.stays`).
 """
 
 from __future__ import annotations

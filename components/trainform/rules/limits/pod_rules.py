@@ -1,4 +1,4 @@
-"""Pods beyond the Pod Security Standards: volumes, root, service accounts, devices, and labels and annotations."""
+"""Images of pods, and pods beyond the Pod Security Standards: volumes, root, devices, accounts, metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources of containers: accelerators, extended resources, shared memory, and requests for the scheduler."""
+"""Resources, capacity and cost of rendered objects, compared with nodes, limits and queues of the environment."""
 
 from __future__ import annotations
 

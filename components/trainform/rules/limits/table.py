@@ -1,4 +1,4 @@
-"""The table of rules, and the function that applies it to objects."""
+"""The table of rules, its judgement of objects, and the verdict after waivers."""
 
 from __future__ import annotations
 
