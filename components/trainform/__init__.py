@@ -17,15 +17,10 @@ if TYPE_CHECKING:
     from trainform.job.check import check_environment, check_experiment
     from trainform.job.render import job_manifests, render_job
     from trainform.plan import Plan
-    from trainform.resources import (
-        Platform,
-        Rendezvous,
-        RoleGroup,
-        SharedStorage,
-        SshIdentity,
-        TrainingJob,
-        TrainingQueue,
-    )
+    from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
+    from trainform.resources.platform import Platform
+    from trainform.resources.ssh_identity import SshIdentity
+    from trainform.resources.training_job import TrainingJob
     from trainform.spec import Environment, Experiment
     from trainform.spec.queue_fields import QueueRequest
     from trainform.spec.storage import ClaimRequest
@@ -61,14 +56,14 @@ _LAZY_IMPORTS = {
     "Environment": "trainform.spec",
     "Experiment": "trainform.spec",
     "Plan": "trainform.plan",
-    "Platform": "trainform.resources",
+    "Platform": "trainform.resources.platform",
     "QueueRequest": "trainform.spec.queue_fields",
-    "Rendezvous": "trainform.resources",
-    "RoleGroup": "trainform.resources",
-    "SharedStorage": "trainform.resources",
-    "SshIdentity": "trainform.resources",
-    "TrainingJob": "trainform.resources",
-    "TrainingQueue": "trainform.resources",
+    "Rendezvous": "trainform.resources.components",
+    "RoleGroup": "trainform.resources.components",
+    "SharedStorage": "trainform.resources.components",
+    "SshIdentity": "trainform.resources.ssh_identity",
+    "TrainingJob": "trainform.resources.training_job",
+    "TrainingQueue": "trainform.resources.components",
     "check_environment": "trainform.job.check",
     "check_experiment": "trainform.job.check",
     "job_manifests": "trainform.job.render",

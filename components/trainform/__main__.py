@@ -6,15 +6,12 @@ import gc
 import signal
 import sys
 
-# A collection begins when there are so many more objects than after the last one. Python's own number is 700, and the
-# imports and a check make about 60,000, which all live to the end: collections find nothing. A command that runs for
-# long has them all the same.
-NEW_OBJECTS = 100_000
+from trainform import defaults
 
 
 def main() -> None:
     """Run the command line. Modules are imported here, so that Ctrl-C during the imports is handled too."""
-    gc.set_threshold(NEW_OBJECTS)
+    gc.set_threshold(defaults.NEW_OBJECTS)
     try:
         from trainform.cli.main import main as run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# The operators that jobs can be rendered for, a row each: the name in files, and the class that `backends.table`
+# The operators that jobs can be rendered for, a row each: the name in files, and the class that `backends.backend`
 # imports when it is asked for.
 BACKENDS = {
     "volcano": "trainform.backends.volcano.backend:Volcano",
@@ -20,6 +20,11 @@ VOLCANO, KUEUE = "volcano", "kueue"  # the queue systems that admit jobs
 ADD_ONS = (*(name for name in BACKENDS if name != BACKEND), KUEUE)
 QUEUE = "default"  # Volcano's scheduler creates this queue when it starts
 ROOT_QUEUE = "root"  # and this one, the parent of all others
+
+# Python collects garbage when there are so many more objects than after the last time. Its own number is 700, and the
+# imports and a check make about 60,000, which all live to the end: collections find nothing. A command that runs for
+# long has them all the same.
+NEW_OBJECTS = 100_000
 
 PLACEHOLDER_IMAGE = "change-me"  # the image's name in a file of `trainform new` without --image
 

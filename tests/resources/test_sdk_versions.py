@@ -11,7 +11,7 @@ from tests.support.repository import ROOT
 PROGRAM = """
 import pulumi.runtime.stack
 vars(pulumi.runtime.stack).pop("ResourceRegistrationFailed", None)
-from trainform.resources import TrainingJob
+from trainform import TrainingJob
 from trainform.resources.apply import REGISTRATION_FAILED
 print(TrainingJob.__name__, REGISTRATION_FAILED)
 """

@@ -14,7 +14,6 @@ import pulumi
 
 import trainform
 from tools.docs.markdown import item, page, paragraph
-from trainform import resources
 
 ORIGIN = """\
 Written by `make golden` from the classes in `components/trainform/resources`. `TrainingJob` makes all others but \
@@ -114,7 +113,7 @@ pulumi.export("queues", platform.queues)
 
 def components_page() -> str:
     """Markdown: the inputs that components share, then a section for each, `TrainingJob` first."""
-    kinds = [getattr(resources, name) for name in EXAMPLES]
+    kinds = [getattr(trainform, name) for name in EXAMPLES]
     counts = Counter(line for kind in kinds for line in _inputs(kind))
     shared = [line for line, count in counts.items() if count > 1]
     others = ", ".join(f"`{name}`" for name in trainform.__all__ if name not in EXAMPLES)

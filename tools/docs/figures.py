@@ -13,7 +13,7 @@ EDGE, GAP = 24, 20  # around a figure, between the layers
 
 # The layers, lowest first, each with the first of its rooms in the order that the tests hold.
 FIRST_ROOMS = {
-    "what everything stands on": "console",
+    "what everything stands on": "defaults",
     "what a user writes": "spec",
     "what will run, and what is invalid": "plan",
     "one folder for each operator": "backends",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pulumi
@@ -34,7 +35,10 @@ def preflight(check: Callable[[Cluster, StackContext], Outcome], environment: En
     cluster."""
     if mocked():
         return Outcome()
-    cluster = Cluster(environment.cluster.context)
+    with ThreadPoolExecutor(1) as beside:
+        connecting = beside.submit(Cluster, environment.cluster.context)
+        _state()  # the engine reads it while the client is imported
+        cluster = connecting.result()
     refuse_another(cluster.api, environment)
     _refuse_moved(cluster.api, environment)
     _show_once(unbound_note(cluster.api, environment))

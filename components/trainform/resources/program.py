@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
+from typing import TYPE_CHECKING
 
 import pulumi
 
-from trainform.deployed.releases.evidence import check_gates
-from trainform.job.check import check_environment, check_experiment
-from trainform.project import project_root
-from trainform.resources.apply import as_run_error
-from trainform.resources.platform import Platform
-from trainform.resources.training_job import TrainingJob
-from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
+from trainform import defaults
+
+if TYPE_CHECKING:
+    from trainform.resources.platform import Platform
+    from trainform.resources.training_job import TrainingJob
 
 
 def run() -> None:
@@ -21,20 +22,33 @@ def run() -> None:
     The engine interrupts the program of an update that fails; the program then ends without a traceback.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    gc.set_threshold(defaults.NEW_OBJECTS)
+    atexit.register(gc.freeze)  # otherwise Python searches everything for garbage at its end
+    component = _component()
+    for key in type(component).__annotations__:
+        pulumi.export(key, getattr(component, key))
+
+
+def _component() -> TrainingJob | Platform:
+    """Import what makes the component, and register it."""
+    from trainform.deployed.releases.evidence import check_gates
+    from trainform.job.check import check_environment, check_experiment
+    from trainform.project import project_root
+    from trainform.resources.apply import as_run_error
+    from trainform.resources.platform import Platform
+    from trainform.resources.training_job import TrainingJob
+    from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
+
     root = project_root()
     config = pulumi.Config(NAMESPACE)
     environment_name, experiment_name = config.require("environment"), config.get("experiment")
-    component: TrainingJob | Platform
     if not experiment_name:
         with as_run_error():
             environment = check_environment(environment_name, root).or_raise()
-        component = Platform(environment.name, environment)
-    else:
-        with as_run_error():
-            run, release = run_number(config.get("run")), release_name(config.get("release"))
-            stack = Stack(experiment_name, environment_name, run, release)
-            checked = check_experiment(stack.given, environment_name, stack.run, root)
-            job = check_gates(checked, pulumi.get_stack(), root).or_raise()
-        component = TrainingJob.from_rendered(job)
-    for key in type(component).__annotations__:
-        pulumi.export(key, getattr(component, key))
+        return Platform(environment.name, environment)
+    with as_run_error():
+        run, release = run_number(config.get("run")), release_name(config.get("release"))
+        stack = Stack(experiment_name, environment_name, run, release)
+        checked = check_experiment(stack.given, environment_name, stack.run, root)
+        job = check_gates(checked, pulumi.get_stack(), root).or_raise()
+    return TrainingJob.from_rendered(job)

@@ -3,8 +3,6 @@
 The modules of the models have no `from __future__ import annotations`: pydantic would compile texts at each start.
 """
 
-from __future__ import annotations
-
 import datetime
 import enum
 import math

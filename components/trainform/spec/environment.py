@@ -1,7 +1,5 @@
 """The file of the platform team: one cluster, what it offers, what it allows, and what its accelerators cost."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Mapping
 from decimal import Decimal
