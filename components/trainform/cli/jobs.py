@@ -133,11 +133,12 @@ def require_named(word: str, root: Path) -> str:
 
 def stack_of(word: str, environment: str | None, root: Path) -> str:
     """Return the stack that the words name. Raises `InputError` or `CommandLineError` with the choices."""
-    from trainform.deployed.stacks import stacks_running
     from trainform.spec.stack import STACK, require_stack
 
     explicit = is_explicit(environment)
     if is_experiment(word, root) and (explicit or not is_stack(word, root)):
+        from trainform.deployed.stacks import stacks_running
+
         found = [*stacks_running(word, environment, root)]
         if len(found) == 1:
             return found[0]
