@@ -17,7 +17,6 @@ from trainform import defaults
 from trainform.cli import candidates
 from trainform.console.files import OPTION
 from trainform.console.lines import echo, echo_json, terminal_width
-from trainform.console.secrets import masked
 from trainform.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -132,11 +131,15 @@ def show(form: Form, sections: Sequence[Section], data: Mapping[str, Any]) -> No
 
 def show_data(data: Mapping[str, Any]) -> None:
     """Print the report for programs."""
+    from trainform.console.secrets import masked
+
     echo_json(masked(data))
 
 
 def show_text(form: Form, *documents: Sequence[Section]) -> None:
     """Print the report for people, as Markdown or for a terminal. The first section of each document has its title."""
+    from trainform.console.secrets import masked
+
     shown = [masked(list(sections)) for sections in documents]
     if form is Form.MARKDOWN:
         from trainform.console import markdown

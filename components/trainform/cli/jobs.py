@@ -133,9 +133,11 @@ def require_named(word: str, root: Path) -> str:
 
 def stack_of(word: str, environment: str | None, root: Path) -> str:
     """Return the stack that the words name. Raises `InputError` or `CommandLineError` with the choices."""
+    explicit = is_explicit(environment)
+    if "/" not in word and not explicit and is_stack(word, root):
+        return word
     from trainform.spec.stack import STACK, require_stack
 
-    explicit = is_explicit(environment)
     if is_experiment(word, root) and (explicit or not is_stack(word, root)):
         from trainform.deployed.stacks import stacks_running
 

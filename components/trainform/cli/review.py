@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +27,8 @@ from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from trainform.cli.review_reading import Begin
     from trainform.review.fail_on import FailOn
     from trainform.review.model import Review, Selection
@@ -147,6 +148,8 @@ def _conditions(fail_on: str) -> FailOn:
 
 
 def _hours(duration: str) -> Fraction:
+    from fractions import Fraction
+
     length = seconds_of("--duration", duration)
     if not length:
         raise InputError([Problem("--duration", duration, "must be more than 0", "write it like 72h")])
@@ -200,8 +203,7 @@ def _echo(text: str) -> None:
 
 
 def _text(review: Review, form: Form, width: int, details: str | None, *, full: bool) -> str:
-    from trainform.review import stored
-    from trainform.review.forms import html, text
+    from trainform.review.forms import text
 
     match form:
         case Form.TEXT:
@@ -211,8 +213,12 @@ def _text(review: Review, form: Form, width: int, details: str | None, *, full: 
         case Form.MARKDOWN:
             return text.markdown(review)
         case Form.HTML:
+            from trainform.review.forms import html
+
             return html.render(review)
         case Form.JSON:
+            from trainform.review import stored
+
             return stored.render(review)
 
 

@@ -49,8 +49,8 @@ RECORDS = "what is deployed"
 
 
 class LiveReads:
-    """Reads that run in their own threads, and their results. The lists that need no preview begin at once; `facts`
-    reads the rest. In a `with` block, which closes the connections."""
+    """Reads that run in their own threads, and their results. The lists that need no preview begin at once, and objects
+    with `read`; `facts` reads the rest. In a `with` block, which closes the connections."""
 
     def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:
         """namespace: for objects without one. seconds: how long `facts` waits. kueue: read Kueue's queues too."""
@@ -81,6 +81,12 @@ class LiveReads:
         keep = labelled({defaults.ENVIRONMENT_LABEL: environment}, f"!{defaults.REVISION_LABEL}")
         self._list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
 
+    def read(self, objects: Iterable[AppliedObject]) -> None:
+        """Start to read these objects, unless they are read already."""
+        keys = [key for key in dict.fromkeys(map(self._key, objects)) if key not in self._objects]
+        reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
+        self._objects |= zip(keys, reads, strict=True)
+
     def facts(
         self,
         jobs: Sequence[RequestedJob] = (),
@@ -89,10 +95,8 @@ class LiveReads:
     ) -> LiveFacts:
         """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects."""
         self._list_in_namespaces(jobs)
-        keys = [*dict.fromkeys(map(self._key, [*objects, *(job.object for job in jobs)]))]
-        reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
-        self._objects = dict(zip(keys, reads, strict=True))
-        futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
+        self.read([*objects, *(job.object for job in jobs)])
+        futures: list[Future[Any]] = [self._reader, *self._lists.values(), *self._objects.values()]
         concurrent.futures.wait(futures, timeout=self._seconds)
         return _facts(self, jobs, frozenset(queues), objects)
 

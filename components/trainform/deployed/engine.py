@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trainform.console.secrets import is_secret, masked_line
 from trainform.errors import MASK, ToolchainError, TrainformError, without_credentials
 
 NO_STACK = 6  # the exit code of the engine where the backend has no such stack
@@ -80,6 +79,8 @@ def engine_environ() -> dict[str, str]:
 
 def mask_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
     """Mask the secrets of the variables in the text."""
+    from trainform.console.secrets import is_secret
+
     named = [(name, value) for name, value in environ.items() if name != _FOLDER and len(value) >= _SHORTEST_SECRET]
     secrets = [value for name, value in named if is_secret(name, value)]
     for secret in sorted(secrets, key=len, reverse=True):
@@ -98,6 +99,8 @@ def printed(root: Path, *words: str, text: str | None = None, nothing: int | Non
     if ran.returncode == nothing:
         return ""
     if ran.returncode != 0:
+        from trainform.console.secrets import masked_line
+
         lines = mask_variables(ran.stderr, environ, MASK).splitlines()
         errors = [masked_line(without_credentials(line)) for line in lines if line.strip()]
         fix = next((fix for text, fix in _FIXES.items() if any(text in line for line in lines)), FIX)

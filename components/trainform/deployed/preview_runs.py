@@ -15,7 +15,6 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 from trainform.console.lines import MASK, strip_sequences
-from trainform.console.secrets import masked_lines
 from trainform.console.signals import exit_on_termination, signals_delayed
 from trainform.deployed import unknown_stack
 from trainform.deployed.engine import engine_environ, mask_variables, pulumi
@@ -106,6 +105,8 @@ class _Engines:
             with self._lock:
                 del self._running[stack]
                 self._watch([*self._running])
+        from trainform.console.secrets import masked_lines
+
         errors = masked_lines(strip_sequences(mask_variables(err.decode(errors="replace"), environ, MASK)))
         return EngineRun(out.decode(errors="replace"), process.returncode, errors)
 

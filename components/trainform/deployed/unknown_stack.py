@@ -7,10 +7,8 @@ a folder for the state with its own passphrase. Everything else is linked.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-import secrets
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -39,6 +37,9 @@ def has_encrypted_values(stack: str, root: Path) -> bool:
 @contextlib.contextmanager
 def temporary_copy(stack: str, root: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
     """Copy the project as long as the block runs; return its folder, and the variables for the engine."""
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="trainform-preview-") as name:
         folder, state = Path(name) / "project", Path(name) / "state"
         (folder / STACKS).mkdir(parents=True)
@@ -49,7 +50,7 @@ def temporary_copy(stack: str, root: Path, environ: Mapping[str, str]) -> Iterat
         text = (root / stack_path(stack)).read_text(encoding="utf-8")
         (folder / stack_path(stack)).write_text(_ENCRYPTION.sub("", text), encoding="utf-8")
         kept = {key: value for key, value in environ.items() if key != "PULUMI_CONFIG_PASSPHRASE_FILE"}
-        own = {"PULUMI_BACKEND_URL": state.as_uri(), "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(16)}
+        own = {"PULUMI_BACKEND_URL": state.as_uri(), "PULUMI_CONFIG_PASSPHRASE": os.urandom(16).hex()}
         yield folder, kept | own
 
 
