@@ -121,12 +121,12 @@ def form_of(output: str | None, file: str | None, forms: Sequence[Form]) -> Form
     return form
 
 
-def show(form: Form, sections: Sequence[Section], data: Mapping[str, Any]) -> None:
-    """Print the report in this form."""
+def show(form: Form, data: Mapping[str, Any], *documents: Sequence[Section]) -> None:
+    """Print the report in this form: the data, or the documents."""
     if form is Form.JSON:
         show_data(data)
     else:
-        show_text(form, sections)
+        show_text(form, *documents)
 
 
 def show_data(data: Mapping[str, Any]) -> None:

@@ -56,7 +56,7 @@ def command(
 
     root = require_project()
     found = compare(*_versions(first, second, environment, root))
-    show(form, sections(found), as_data(found))
+    show(form, as_data(found), sections(found))
     if fail and not found.same:
         raise typer.Exit(DIFFERENT)
 

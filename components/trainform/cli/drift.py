@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import REPORT, Form, JobsEnvironmentOption, StackJobArguments, show_data, show_text
+from trainform.cli.arguments import REPORT, Form, JobsEnvironmentOption, StackJobArguments, show
 from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
 from trainform.errors import each_result
 
@@ -46,13 +46,8 @@ def command(
     from trainform.stacks.drift.text import documents
 
     report = find_drift(each_result(lambda name: load_project_stack(name, root), found))
-    if form is Form.JSON:
-        show_data(report.model_dump(mode="json"))
-    else:
-        show_text(form, *documents(report))
-    code = _exit_code(report, fail=fail)
-    if code:
-        raise typer.Exit(code)
+    show(form, report.model_dump(mode="json"), *documents(report))
+    raise typer.Exit(_exit_code(report, fail=fail))
 
 
 def _exit_code(report: DriftReport, *, fail: bool) -> int:

@@ -69,7 +69,7 @@ def command(
     now = read_stacks(stacks, root)
     not_read += [each.not_read for each in now if each.not_read]
     history = History(experiment, stack, releases, now, events(releases.values(), now), not_read)
-    show(form, sections(history, len(history.events) if every else SHOWN), as_data(history))
+    show(form, as_data(history), sections(history, len(history.events) if every else SHOWN))
     if not_read:
         raise typer.Exit(1)
 

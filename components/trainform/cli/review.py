@@ -21,7 +21,7 @@ from trainform.cli.review_stacks import (
     refuse_wrong_words,
     stacks_of,
 )
-from trainform.console.files import OPTION
+from trainform.console.files import OPTION, output_to
 from trainform.console.lines import echo, output_stream, terminal_width
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
@@ -192,9 +192,7 @@ def _selection(since: str) -> Selection:
 
 
 def _write(review: Review, file: str, form: Form) -> None:
-    from trainform.console.files import output_to, was_read
-
-    with output_to(file, was_read):
+    with output_to(file):
         _echo(_text(review, form, WIDTH_OF_FILES, None, full=True))
 
 

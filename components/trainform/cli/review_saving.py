@@ -41,7 +41,6 @@ class Saving:
 
     def write(self, read: Sequence[Read]) -> None:
         """Write the file. TrainformError if something could not be gathered; a report is worth something without it."""
-        from trainform.console.files import was_read
         from trainform.stacks.saved.file import text_of
         from trainform.stacks.saved.preview import saved_review
 
@@ -53,7 +52,7 @@ class Saving:
             echo(f"trainform: {self.file} is not written:", err=True)
             raise
         refuse_save(self.file)  # a preview may take minutes, in which others may make a file of the name
-        with output_to(self.file, was_read):
+        with output_to(self.file):
             echo(*text.removesuffix("\n").split("\n"))
         words = shlex.quote(self.file)
         note(f"trainform: saved; `trainform apply {words}` applies what was reviewed, and nothing else", err=True)

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import REPORT, WHICH_ENVIRONMENT, Form, environment_option, option, show_data, show_text
+from trainform.cli.arguments import REPORT, WHICH_ENVIRONMENT, Form, environment_option, option, show
 from trainform.console.lines import echo, note
 from trainform.console.secrets import masked
 from trainform.errors import TrainformError
@@ -81,13 +81,12 @@ def command(
         [_described(row, outcome, stacks.get(row.stack), root) for row, outcome in zip(rows, outcomes, strict=True)]
     )
     totals = _totals(rows, found)
-    if form is Form.JSON:
-        not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
-        show_data({"ok": not not_read, "stacks": described, "not_read": not_read})
-    elif form is Form.MARKDOWN:
-        show_text(form, _sections(described, found, totals))
-    else:
+    if form is Form.TEXT:
         _print(described, found, totals)
+    else:
+        not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
+        data = {"ok": not not_read, "stacks": described, "not_read": not_read}
+        show(form, data, _sections(described, found, totals))
     if found.not_read:
         raise typer.Exit(1)
 
