@@ -6,8 +6,6 @@ import re
 import shlex
 from typing import Annotated, Any
 
-import typer
-
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.app import prints
@@ -36,60 +34,32 @@ ENVIRONMENT_EXISTS_FIX = (
 )
 CHECKED_IMAGE = f"checked@sha256:{'0' * 64}"  # for the check, which refuses the placeholder
 
-NameArgument = Annotated[
-    str | None,
-    argument(
-        "EXPERIMENT",
-        "Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written.",
-        candidates.experiments,
-    ),
-]
-ImageOption = Annotated[
-    str | None, option("IMAGE", "Container image. Default: a placeholder in the environment's first registry.")
-]
-LauncherOption = Annotated[
-    LauncherName | None, option("LAUNCHER", f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun.")
-]
+NAME = "Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written."
+IMAGE = "Container image. Default: a placeholder in the environment's first registry."
+LAUNCHER = f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun."
+ACCELERATORS = "For each pod. Default: a full node of the environment's first kind."
+QUEUE = (
+    "Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, else "
+    "`default`."
+)
+CONTEXT = (
+    "For a new environment: read accelerators, nodes, storage classes, operator and queues from the cluster of this "
+    "kubeconfig context."
+)
+FROM = (
+    "Copy this experiment with its comments: its name, or the path of its file. -e is optional if only one environment "
+    "has it."
+)
+FIELDS = "With --from: set a field of the copy, as with `check --set`: roles.worker.replicas=2. May be repeated."
+NameArgument = Annotated[str | None, argument("EXPERIMENT", NAME, candidates.experiments)]
+ImageOption = Annotated[str | None, option("IMAGE", IMAGE)]
+LauncherOption = Annotated[LauncherName | None, option("LAUNCHER", LAUNCHER)]
 NodesOption = Annotated[int | None, option("N", "Pods that compute. Default: 2.", min=1)]
-AcceleratorsOption = Annotated[
-    str | None,
-    typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
-]
-QueueOption = Annotated[
-    str | None,
-    option(
-        "QUEUE",
-        "Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, "
-        "else `default`.",
-    ),
-]
-ContextOption = Annotated[
-    str | None,
-    option(
-        "CONTEXT",
-        "For a new environment: read accelerators, nodes, storage classes, operator and queues from the cluster of "
-        "this kubeconfig context.",
-        "--from-context",
-    ),
-]
-FromOption = Annotated[
-    str | None,
-    option(
-        "EXPERIMENT",
-        "Copy this experiment with its comments: its name, or the path of its file. -e is optional if only one "
-        "environment has it.",
-        "--from",
-        autocompletion=candidates.experiments,
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    option(
-        "PATH=VALUE",
-        "With --from: set a field of the copy, as with `check --set`: roles.worker.replicas=2. May be repeated.",
-        "--set",
-    ),
-]
+AcceleratorsOption = Annotated[str | None, option("KIND:COUNT", ACCELERATORS)]
+QueueOption = Annotated[str | None, option("QUEUE", QUEUE)]
+ContextOption = Annotated[str | None, option("CONTEXT", CONTEXT, "--from-context")]
+FromOption = Annotated[str | None, option("EXPERIMENT", FROM, "--from", autocompletion=candidates.experiments)]
+SetOption = Annotated[list[str] | None, option("PATH=VALUE", FIELDS, "--set")]
 
 
 @prints(*DATA)

@@ -38,15 +38,13 @@ OWNER, DRIFT = "owner", "drift"
 """Columns between `COLUMNS` and `MORE_COLUMNS`, shown if a row has a value."""
 
 
-EnvironmentsOption = Annotated[
-    list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. Default: all of the project.")
-]
+ENVIRONMENT_HELP = f"{WHICH_ENVIRONMENT} May be repeated. Default: all of the project."
+DRIFT_HELP = "Add a column with the drift of each stack; this reads more from the cluster."
+EnvironmentsOption = Annotated[list[str] | None, environment_option(ENVIRONMENT_HELP)]
 ExperimentOption = Annotated[str | None, option("NAME", "Show this experiment.", autocompletion=candidates.experiments)]
 QueueOption = Annotated[str | None, option("NAME", "Show experiments of this queue.")]
 OwnerOption = Annotated[str | None, option("TEXT", "Show experiments whose `owner` contains this text.")]
-DriftOption = Annotated[
-    bool, typer.Option("--drift", help="Add a column with the drift of each stack; this reads more from the cluster.")
-]
+DriftOption = Annotated[bool, typer.Option("--drift", help=DRIFT_HELP)]
 
 
 @prints(*REPORT)
