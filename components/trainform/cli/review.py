@@ -128,7 +128,8 @@ def command(
             review = review_of_read(read, selection, hours, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
-        _write(review, file, chosen)
+        with output_to(file):
+            _echo(_text(review, chosen, WIDTH_OF_FILES, None, full=True))
     _show(review, form, details, full=full)
     if saving is not None:
         saving.write(read)
@@ -189,11 +190,6 @@ def _selection(since: str) -> Selection:
 
 
 # --- writing
-
-
-def _write(review: Review, file: str, form: Form) -> None:
-    with output_to(file):
-        _echo(_text(review, form, WIDTH_OF_FILES, None, full=True))
 
 
 def _echo(text: str) -> None:
