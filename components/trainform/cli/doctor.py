@@ -81,7 +81,7 @@ def _chosen(texts: Sequence[str]) -> list[str]:
     from trainform.local.doctor.checks import VERBS
 
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
-    unknown = [name for name in dict.fromkeys(names) if name not in VERBS]
+    unknown = dict.fromkeys(name for name in names if name not in VERBS)
     if unknown:
         raise InputError([Problem("--for", ", ".join(unknown), "is not a command", f"choose from {', '.join(VERBS)}")])
     return names

@@ -116,6 +116,6 @@ def _missing_packages() -> tuple[str, ...]:
 
 
 def _is_temporary(prefix: Path) -> bool:
-    """True for a temporary environment of `uvx`, which is in a cache folder. uv also marks other environments, but no
-    folder above them."""
+    """Return True for a temporary environment of `uvx`, which is in a cache folder. uv also marks other environments,
+    but no folder above them."""
     return any((above / CACHE).is_file() for above in prefix.parents)

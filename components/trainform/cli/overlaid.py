@@ -29,12 +29,12 @@ class OverlaidValue(Struct, frozen=True):
 
     @property
     def replaced(self) -> str:
-        """The value that it replaces, in words."""
+        """Return the value that it replaces, in words."""
         return "new" if self.before is None else f"in place of {self.before}"
 
     @property
     def where(self) -> str:
-        """Its origin in words: `environments.prod, line 12`."""
+        """Return its origin in words: `environments.prod, line 12`."""
         place = self.place.removesuffix(f".{self.path}").removesuffix(f" {self.path}")
         return f"{place}, line {self.line}" if self.line else place
 

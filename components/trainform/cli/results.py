@@ -51,19 +51,19 @@ class Result(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the experiment or the environment; for an environment's own stack, that of the stack."""
+        """Return the name of the experiment or the environment; for an environment's own stack, that of the stack."""
         return self.checked.name if self.stack is None or self.platform is None else self.stack
 
     @property
     def job(self) -> CheckedJob | None:
-        """The experiment, None for an environment alone."""
+        """Return the experiment, None for an environment alone."""
         from trainform.job.check import CheckedJob
 
         return self.checked if isinstance(self.checked, CheckedJob) else None
 
     @property
     def platform(self) -> CheckedPlatform | None:
-        """The environment alone, None for an experiment."""
+        """Return the environment alone, None for an experiment."""
         from trainform.job.check import CheckedPlatform
 
         return self.checked if isinstance(self.checked, CheckedPlatform) else None

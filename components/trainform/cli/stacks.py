@@ -27,11 +27,7 @@ if TYPE_CHECKING:
     from trainform.spec.environment import Environment
 
 SECONDS = 5.0
-FILE, RELEASE, UNKNOWN = "file", "release", "unknown"
-"""Sources that a stack follows."""
-DEPLOYED, PENDING = "deployed", "pending"
-"""The state of a stack. Pending: its file or release differs from the deployed experiment."""
-NOT_DEPLOYED = "Not deployed"
+UNKNOWN, NOT_DEPLOYED = "unknown", "Not deployed"
 COLUMNS = ("experiment", "environment", "phase", "accelerators", "age", "cost/h", "state")
 MORE_COLUMNS = ("release", "revision", "stack")
 OWNER, DRIFT = "owner", "drift"
@@ -147,7 +143,7 @@ def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Pa
         **{field: value for field, value in structs.asdict(row).items() if field not in ("cost", "content")},
         "state": UNKNOWN if stack is None else _state(row, stack, root),
         "release": release,
-        "follows": UNKNOWN if stack is None else FILE if release is None else RELEASE,
+        "follows": UNKNOWN if stack is None else "file" if release is None else "release",
         "cost_per_hour": cost,
         "age": age(row.created, datetime.datetime.now(datetime.UTC)),
         DRIFT: drift,
@@ -155,20 +151,19 @@ def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Pa
 
 
 def _state(row: Row, stack: ProjectStack, root: Path) -> str:
+    """Return `pending` if the stack's file or release differs from the deployed experiment."""
     from trainform.deployed.stacks import is_pending
     from trainform.errors import InputError
 
     if row.unreadable:
         return UNKNOWN
     try:
-        return PENDING if is_pending(stack, row.content, root) else DEPLOYED
+        return "pending" if is_pending(stack, row.content, root) else "deployed"
     except InputError:
         return UNKNOWN
 
 
 # --- forms
-
-FOLLOWED = {FILE: "follows file", UNKNOWN: UNKNOWN}
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
@@ -187,7 +182,7 @@ def _cells(row: Mapping[str, Any], extra: Sequence[str]) -> list[str]:
         "" if cost is None else f"{cost['amount']:.2f} {cost['currency']}",
         row["state"],
         *(row[name] for name in extra),
-        FOLLOWED[row["follows"]] if row["release"] is None else row["release"],
+        {"file": "follows file", "release": row["release"], UNKNOWN: UNKNOWN}[row["follows"]],
         row["revision"],
         row["stack"],
     ]
