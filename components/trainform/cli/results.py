@@ -123,9 +123,11 @@ def reads_experiments(show: Callable[[Results, bool], None]) -> Callable[..., No
 
 def _results(words: list[str], environments: list[str], run: int | None, every: bool, tried: Sequence[str]) -> Results:
     """Return the results. A name without a file, or an invalid stack, is a result with a problem."""
-    from trainform.spec.trial import read_assignments
+    assignments: Sequence[Assignment] = ()
+    if tried:
+        from trainform.spec.trial import read_assignments
 
-    assignments = read_assignments(tried)
+        assignments = read_assignments(tried)
     if every:
         words, environments = _all_stacks(words, named_environments(environments) or [None], run), []
     if assignments and (every or not words):
