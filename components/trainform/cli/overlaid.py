@@ -10,8 +10,6 @@ from trainform.errors import Problem
 from trainform.spec.layers import LayerValue
 from trainform.spec.read import Source
 
-REMOVED = "null"
-
 
 class OverlaidValue(Struct, frozen=True):
     """A value as it may be shown."""
@@ -51,7 +49,7 @@ def overlaid(source: Source) -> list[OverlaidValue]:
 
 def _value(value: LayerValue, at: Problem) -> OverlaidValue:
     before = None if value.before is None else _shown(value.path, value.before)
-    new = REMOVED if value.value is None else _shown(value.path, value.value)
+    new = "null" if value.value is None else _shown(value.path, value.value)
     return OverlaidValue(value.path, new, before, value.place, at.source, at.line)
 
 

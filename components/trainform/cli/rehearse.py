@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import (
-    DATA,
-    ChosenEnvironmentOption,
-    Form,
-    JobArgument,
-    RunOption,
-    option,
-    seconds_of,
-)
+from trainform.cli.arguments import DATA, ChosenEnvironmentOption, Form, JobArgument, RunOption, option, seconds_of
 from trainform.cli.jobs import jobs
 
 if TYPE_CHECKING:

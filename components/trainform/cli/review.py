@@ -13,14 +13,7 @@ from trainform.cli import candidates
 from trainform.cli.arguments import JOB, WHICH_JOB, Form, JobsEnvironmentOption, argument, option, seconds_of
 from trainform.cli.review_files import forms_of
 from trainform.cli.review_saving import SAVE, saving_of
-from trainform.cli.review_stacks import (
-    CHANGED_SINCE,
-    PREVIEW,
-    STORED,
-    refuse_beside,
-    refuse_wrong_words,
-    stacks_of,
-)
+from trainform.cli.review_stacks import CHANGED_SINCE, PREVIEW, STORED, refuse_beside, refuse_wrong_words, stacks_of
 from trainform.console.files import OPTION, output_to
 from trainform.console.lines import echo, output_stream, terminal_width
 from trainform.errors import CommandLineError, InputError, Problem

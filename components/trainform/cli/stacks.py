@@ -63,9 +63,11 @@ def command(
     """
     from trainform.deployed.overview import overview
     from trainform.deployed.stacks import load_project_stacks
+    from trainform.job.check import check_environment
 
     root = require_project()
-    loaded = _loaded(environments, root)
+    names = environments or known_names(ENVIRONMENTS, root)
+    loaded = [check_environment(name, None if environments else root).or_raise() for name in dict.fromkeys(names)]
     found = overview(loaded, SECONDS)
     stacks = {stack.full_name: stack for stack in load_project_stacks(known_stacks(root), root)[0]}
     filters = {"experiment": experiment, "queue": queue, "owner": owner}
@@ -83,14 +85,6 @@ def command(
         show(form, data, _sections(described, found, totals))
     if found.not_read:
         raise typer.Exit(1)
-
-
-def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
-    """Return the named environments, or all of the project."""
-    from trainform.job.check import check_environment
-
-    chosen = names if names else known_names(ENVIRONMENTS, root)
-    return [check_environment(name, None if names else root).or_raise() for name in dict.fromkeys(chosen)]
 
 
 def _not_deployed(found: Overview, environments: Sequence[Environment], stacks: Iterable[ProjectStack]) -> list[Row]:
