@@ -99,12 +99,10 @@ NEW_KEY = "5f" * 32
 
 
 @pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def program(pulumi: Path, tmp_path: Path) -> Path:
     """It writes the word that it is given where a secret stands, keeps the file that it was given, and prints the
     key."""
-    path = tmp_path / "bin" / "pulumi"
-    path.parent.mkdir()
-    path.write_text(
+    pulumi.write_text(
         "#!/bin/sh\n"
         'for word in "$@"; do [ "$before" = --config-file ] && file=$word; before=$word; done\n'
         f'echo "$@" > "{tmp_path}/words"; cp "$file" "{tmp_path}/given.yaml"\n'
@@ -112,8 +110,6 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f"exit; }}\n"
         f"echo {NEW_KEY}\n"
     )
-    path.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
     return tmp_path
 
 
