@@ -12,14 +12,14 @@ from tests.resources.policy_pack.judging import (
     ELSEWHERE,
     TODAY,
     found,
+    raw_objects,
     rendered,
     strict,
 )
-from tests.resources.policy_pack.raw import raw_objects
 from tests.support.limit_examples import EXAMPLES, Example
 from tests.support.repository import names
 from tests.support.samples import environment
-from trainform.backends.backend import BACKENDS, described_kinds, pods_of
+from trainform.backends.backend import BACKENDS, pods_of
 from trainform.backends.judged import judged_job
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob, render_job
@@ -124,16 +124,6 @@ def test_the_pods_of_an_object_are_those_of_the_plan(name: str, backend: str) ->
     assert [(each.body, each.replicas) for each in pods] == [(each.body, each.replicas) for each in planned]
     if backend != "jobset":  # of whose gang another object, the PodGroup, says how many pods it needs
         assert [each.min_available for each in pods] == [each.min_available for each in planned]
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_every_backend_says_where_the_pods_of_its_kinds_are(backend: str) -> None:
-    for name in names("experiments"):
-        job = rendered(name, backend)
-        for manifest in job.manifests:
-            group = manifest.body["apiVersion"].rpartition("/")[0]
-            if pods_of(manifest.body):
-                assert f"{group}/{manifest.body['kind']}" in described_kinds()
 
 
 @pytest.mark.parametrize("name", names("experiments"))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from msgspec import structs
 
 from tests.stacks.comparison.test_compare import role, version
-from trainform.console import markdown, terminal
+from trainform.console import terminal
 from trainform.stacks.comparison.compare import compare
 from trainform.stacks.comparison.text import as_data, sections
 
 DEV = structs.replace(version("resnet.dev", {"name": "dev"}), facts={"revision": "1f3a9c", "release": ""})
 PROD = structs.replace(version("resnet.prod", {"name": "prod"}, roles=role(replicas=16)), facts={"revision": "77ab01"})
-FILE = version("stacks/experiments/resnet.yaml", env={"NOTE": "a | b"})
 
 
 def test_a_terminal_gets_a_table() -> None:
@@ -28,19 +27,6 @@ def test_a_terminal_gets_a_table() -> None:
         "What differs in what the environments give",
         "  field  resnet.dev  resnet.prod",
         '  name   "dev"       "prod"',
-    ]
-
-
-def test_markdown_holds_any_value() -> None:
-    assert markdown.render_documents([sections(compare(DEV, FILE))]).split("\n\n") == [
-        "## Comparison of resnet.dev and stacks/experiments/resnet.yaml",
-        "1 field of the experiment differs.",
-        "resnet.dev: revision 1f3a9c.",
-        "### What differs in the experiment",
-        r"""| field | resnet.dev | stacks/experiments/resnet.yaml |
-| --- | --- | --- |
-| env.NOTE | not set | "a `\x7c` b" |
-""",
     ]
 
 
