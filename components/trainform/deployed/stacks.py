@@ -37,12 +37,12 @@ class ProjectStack(Struct, frozen=True):
 
     @property
     def full_name(self) -> str:
-        """Pulumi's name of it, PROJECT/STACK: it is the mark on the record of what the stack has deployed."""
+        """Return Pulumi's name of it, PROJECT/STACK: it is the mark on the record of what the stack has deployed."""
         return f"{self.project}/{self.name}"
 
     @property
     def namespace(self) -> str:
-        """The namespace of its objects."""
+        """Return the namespace of its objects."""
         return self.environment.namespace.name
 
 

@@ -13,14 +13,7 @@ from trainform.cluster.preflight import check_objects
 from trainform.job.check import check_platform
 from trainform.manifests.manifest import Manifest
 from trainform.plan.inputs import environment_inputs
-from trainform.resources.apply import (
-    as_run_error,
-    cluster_provider,
-    output_after,
-    register,
-    set_outputs,
-    show_outcome,
-)
+from trainform.resources.apply import as_run_error, cluster_provider, output_after, register, set_outputs, show_outcome
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 

@@ -7,15 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.resources.policy_pack.judging import (
-    COMPONENT,
-    ELSEWHERE,
-    TODAY,
-    found,
-    raw_objects,
-    rendered,
-    strict,
-)
+from tests.resources.policy_pack.judging import COMPONENT, ELSEWHERE, TODAY, found, raw_objects, rendered, strict
 from tests.support.limit_examples import EXAMPLES, Example
 from tests.support.repository import names
 from tests.support.samples import environment

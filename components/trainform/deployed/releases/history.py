@@ -73,7 +73,7 @@ class Event(Struct, frozen=True):
 
 
 def read_stacks(stacks: Sequence[ProjectStack], root: Path) -> list[StackNow]:
-    """Read what is deployed in the stacks, and what was. EventKind cannot be read is in `not_read`."""
+    """Read what is deployed in the stacks, and what was. What cannot be read is in `not_read`."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
         return [*threads.map(lambda place: _read(place, root), stacks)]
 

@@ -82,8 +82,8 @@ def read_source(place: ProjectStack, root: Path) -> Source:
 
 
 def is_another_run(record: Record, earlier: Iterable[EarlierDeployment], done: Sequence[Update], ended: str) -> bool:
-    """True if what is deployed now is not what was deployed when its job ended, and if that is unknown: the backend has
-    no earlier states, or a `pulumi up` failed since then. earlier, done: the newest first."""
+    """Return True if what is deployed now is not what was deployed when its job ended, and if that is unknown: the
+    backend has no earlier states, or a `pulumi up` failed since then. earlier, done: the newest first."""
     try:
         before = next((each for each in earlier if each.update.ended <= ended), None)
     except TrainformError:

@@ -75,12 +75,12 @@ class PreparedPromotion(Struct, frozen=True):
 
     @property
     def refused(self) -> tuple[GateResult, ...]:
-        """The gates that refuse it."""
+        """Return the gates that refuse it."""
         return tuple(each for each in self.judged if each.result == "refused")
 
     @property
     def rollback(self) -> Release | None:
-        """The rollback that the target follows."""
+        """Return the rollback that the target follows; None without one."""
         return None if self.before is None or self.before.rollback is None else self.before
 
     @property
