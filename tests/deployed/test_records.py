@@ -16,8 +16,6 @@ from trainform.deployed.records import all_deployed, deployed
 from trainform.errors import ClusterError
 from trainform.plan.record import Record
 
-PLENTY = 30.0  # on a busy machine
-
 
 def config_map(experiment: str, namespace: str = NAMESPACE, **data: str) -> dict[str, Any]:
     record = Record("1f3a9c", f"{experiment}-1f3a9c", 1, {"name": experiment}, {"name": "dev"}, "0.1.0")
