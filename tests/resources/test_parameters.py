@@ -25,7 +25,7 @@ from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.storage import ClaimRequest
 
 SECRET = {"env": {"HF_TOKEN": "hf_wJalrXUtnFEMI"}}
-OUTPUT = pulumi.Output.from_input({})
+OUTPUT = pulumi.Output.from_input("x")
 EXPERIMENT = "must be a model Experiment, or the name or path of its file as text"
 ENVIRONMENT = "must be a model Environment, or the name or path of its file as text"
 CLAIM = "must be a model ClaimRequest"

@@ -112,14 +112,9 @@ def last_up(stack: str, done: Sequence[Update]) -> Update:
     if found.destroyed:
         raise TrainformError(f"the stack {stack} was destroyed, and nothing is deployed there", fix)
     verb = "destroy" if found.kind == "destroy" else "up"
-    unknown = f"the last `pulumi {verb}` of the stack {stack} {_how(found)}; what runs there is unknown"
-    raise TrainformError(unknown, fix)
-
-
-def _how(update: Update) -> str:
-    if update.result == "succeeded":
-        return "was for a part of it (`--target` or `--exclude`)"
-    return "has not ended" if update.result == "in-progress" else "failed"
+    results = {"succeeded": "was for a part of it (`--target` or `--exclude`)", "in-progress": "has not ended"}
+    how = results.get(found.result, "failed")
+    raise TrainformError(f"the last `pulumi {verb}` of the stack {stack} {how}; what runs there is unknown", fix)
 
 
 def labels_of_pods(experiment: str, revision: str) -> dict[str, str]:
