@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -70,14 +71,7 @@ def _loaded(name: str, root: Path, load: Load, given: str = STACK) -> ProjectSta
 
 def _environments(root: Path) -> Load:
     """Return a function that reads the file of each environment once."""
-    found: dict[str, Environment] = {}
-
-    def load(name: str) -> Environment:
-        if name not in found:
-            found[name] = check_environment(name, root).or_raise()
-        return found[name]
-
-    return load
+    return functools.cache(lambda name: check_environment(name, root).or_raise())
 
 
 def stacks_by_name(root: Path) -> dict[str, Stack]:

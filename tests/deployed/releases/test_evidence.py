@@ -121,17 +121,6 @@ def gated(root: Path, **asked: Any) -> None:
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), "promotion": asked}))
 
 
-def test_a_stack_without_a_release_is_refused_with_the_command_that_promotes(tmp_path: Path) -> None:
-    project(tmp_path)
-    gated(tmp_path, **ASKED)
-    checked = check_experiment("sdxl-lora", "prod", root=tmp_path)
-    (problem,) = check_gates(checked, STACK, tmp_path).problems
-    assert (problem.source, problem.path, problem.value) == (f"stacks/Pulumi.{STACK}.yaml", "trainform:release", None)
-    assert problem.fix.startswith(f"trainform promote sdxl-lora --from dev --to {STACK}; or ")
-    gated(tmp_path, **ASKED, required=False)
-    assert not check_gates(check_experiment("sdxl-lora", "prod", root=tmp_path), STACK, tmp_path).problems
-
-
 def test_a_second_file_of_the_environment_is_refused(tmp_path: Path) -> None:
     """It may have the same name, which the namespace has as its label, and no gates."""
     project(tmp_path)
