@@ -234,11 +234,9 @@ def test_a_record_that_cannot_be_read_or_rendered(find: Find) -> None:
     bodies = objects(bert())
     record = one(bodies, "ConfigMap", "-deployed")
     good = record["data"]
-    for entry_, said in (
-        ("{", "its entry `experiment` is not a mapping in JSON"),
-        ('{"name": "bert"}', "cannot render it"),
-    ):
-        record["data"] = {**good, "experiment": entry_}
+    wrong = {"{": "its entry `experiment` is not a mapping in JSON", '{"name": "bert"}': "cannot render it"}
+    for experiment, said in wrong.items():
+        record["data"] = {**good, "experiment": experiment}
         stack = only(find(ApiObjects(bodies)))
         assert stack.outcome is Outcome.failed
         assert said in stack.not_compared[0].reason
@@ -267,16 +265,13 @@ def test_a_cluster_that_is_not_there_fails_its_stacks_and_no_others(
 
 def test_an_environment_that_was_never_deployed_has_not_drifted(find: Find) -> None:
     """Also where the operator makes a queue of the file itself."""
-    for bodies in ([], [of_operator(manifest) for manifest in platform_manifests(DEV) if manifest.patch]):
+    of_operator = [applied(manifest) for manifest in platform_manifests(DEV) if manifest.patch]
+    for body in of_operator:
+        body["metadata"]["managedFields"][0]["manager"] = "vc-scheduler"
+    for bodies in ([], of_operator):
         stack = only(find(ApiObjects(bodies), ""))
         assert (stack.outcome, stack.objects, stack.commands) == (Outcome.not_deployed, [], [])
         assert stack.notes == [NO_PLATFORM]
-
-
-def of_operator(manifest: Manifest) -> dict[str, Any]:
-    body = applied(manifest)
-    body["metadata"]["managedFields"][0]["manager"] = "vc-scheduler"
-    return body
 
 
 def test_an_environment_is_compared_with_its_file(find: Find) -> None:

@@ -71,14 +71,14 @@ def read_source(place: ProjectStack, root: Path) -> Source:
         pods = api.find_all(path_of("Pod", place.namespace), what, parameters=own)
         with api.reading("the list of pods"):
             ran = image_ids(pods)
-    outcome = None if job is None else backend.OUTCOME(job, pods)
-    seconds = None if job is None or outcome is None else seconds_of(job, outcome)
-    changed = job is not None and outcome is not None and is_changed_since(job, outcome)
-    if changed and outcome is not None:
-        changed = is_another_run(record, earlier_deployments(experiment, stack, root), done, outcome.at)
     # the stack's file may name another environment by now
     name = str(record.environment.get("name", place.environment.name))
-    return Source(place.full_name, name, record, update, outcome, seconds, ran, changed)
+    if job is None:
+        return Source(place.full_name, name, record, update, None, None, ran)
+    outcome = backend.OUTCOME(job, pods)
+    earlier = earlier_deployments(experiment, stack, root)
+    changed = is_changed_since(job, outcome) and is_another_run(record, earlier, done, outcome.at)
+    return Source(place.full_name, name, record, update, outcome, seconds_of(job, outcome), ran, changed)
 
 
 def is_another_run(record: Record, earlier: Iterable[EarlierDeployment], done: Sequence[Update], ended: str) -> bool:
