@@ -112,7 +112,3 @@ def test_what_a_killed_up_has_left_is_read_beside_the_history(pulumi: Path, tmp_
     found = {now.place.name: now.state for now in read_stacks(stacks, tmp_path)}
     assert found["sdxl-lora.dev"] == "an up runs or was killed"
     assert found["sdxl-lora.prod"] != "an up runs or was killed"
-
-
-def test_without_a_history_nobody_knows() -> None:
-    assert StackNow(place(None), not_read="sdxl-lora.prod: pulumi is not on PATH").state == "unknown"
