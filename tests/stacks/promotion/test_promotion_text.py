@@ -141,14 +141,9 @@ def test_an_image_that_only_the_target_has_is_told(prepared: PreparedPromotion) 
 def edited(*objects: ObjectDrift, not_compared: list[NotCompared] | None = None) -> StackDrift:
     """What a comparison has found in the source."""
     outcome = Outcome.drift if objects else Outcome.in_sync
-    return StackDrift(
-        stack="sdxl-lora.dev",
-        experiment="sdxl-lora",
-        environment="dev",
-        outcome=outcome,
-        objects=[*objects],
-        not_compared=[] if not_compared is None else not_compared,
-    )
+    found = {"objects": [*objects], "not_compared": [] if not_compared is None else not_compared}
+    names = {"stack": "sdxl-lora.dev", "experiment": "sdxl-lora", "environment": "dev"}
+    return StackDrift.model_validate({**names, "outcome": outcome, **found})
 
 
 @pytest.mark.parametrize(
