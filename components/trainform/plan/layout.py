@@ -119,73 +119,33 @@ def _listening_roles(experiment: Experiment, naming: Naming, purpose: str) -> li
 class Layout(Struct, frozen=True, dict=True):
     """The replicas of an experiment in one revision.
 
-    naming: the operator's names of pods. groups: the operator's name of each role. ports: for each role one set for all
-    replicas, or one for each.
-
-    Values that depend on all roles are cached, so that code which reads them for each role or replica has linear cost.
+    Values that depend on all roles are fields, so that code which reads them for each role or replica has linear cost.
     """
 
     experiment: Experiment
     environment: Environment
     revision: str
-    naming: Naming
-    groups: Mapping[str, str]
-    ports: dict[str, tuple[tuple[Port, ...], ...]]
-
-    @functools.cached_property
-    def world(self) -> World:
-        """Nodes and processes of the world."""
-        return plan_world(self.experiment)
-
-    @functools.cached_property
-    def rank_offsets(self) -> dict[str, int]:
-        """The rank of each role's first pod."""
-        return rank_offsets(self.experiment)
-
-    @functools.cached_property
-    def first_ranked(self) -> str:
-        """The role of rank 0."""
-        return first_ranked(self.experiment)
-
-    @functools.cached_property
-    def launching(self) -> str | None:
-        """The role whose pod starts all processes over SSH; None if every pod starts its own."""
-        return launching_role(self.experiment)
-
-    @functools.cached_property
-    def launched(self) -> frozenset[str]:
-        """Roles whose pods a launch script starts."""
-        return frozenset(launched_roles(self.experiment))
-
-    @functools.cached_property
-    def ssh_roles(self) -> tuple[str, ...]:
-        """The roles that get the SSH identity. If the operator has an agent instead of SSH, only those of `ssh` in
-        the experiment."""
-        return () if self.naming.agent is not None and self.experiment.ssh is None else ssh_roles(self.experiment)
-
-    @functools.cached_property
-    def tf_config(self) -> bool:
-        """True if the plan computes TF_CONFIG; an operator that draws the ports sets it itself."""
-        return has_tf_config(self.experiment) and not self.naming.draws_ports
+    naming: Naming  # the operator's names of pods
+    groups: Mapping[str, str]  # the operator's name of each role
+    ports: dict[str, tuple[tuple[Port, ...], ...]]  # for each role one set for all replicas, or one for each
+    world: World
+    rank_offsets: dict[str, int]  # rank of each role's first pod
+    first_ranked: str  # role of rank 0
+    launching: str | None  # role whose pod starts all processes over SSH; None if every pod starts its own
+    launched: frozenset[str]  # roles whose pods a launch script starts
+    ssh_roles: tuple[str, ...]  # roles that get the SSH identity
+    tf_config: bool  # whether the plan computes TF_CONFIG
+    ending: str | None  # role whose success should end the job; None if all pods end it together
+    policies: dict[str, tuple[Policy, ...]]  # lifecycle policies of each role
 
     def per_replica(self, role: str) -> bool:
-        """True if each replica of the role has its own ports, and so its own template."""
+        """Return True if each replica of the role has its own ports, and so its own template."""
         return own_sets(self.experiment, self.naming) and self.experiment.roles[role].ranked
 
     @functools.cached_property
-    def ending(self) -> str | None:
-        """The role whose success should end the job; None if all pods end it together."""
-        return ending_role(self.experiment)
-
-    @functools.cached_property
-    def policies(self) -> dict[str, tuple[Policy, ...]]:
-        """The lifecycle policies of each role."""
-        return role_policies(self.experiment)
-
-    @functools.cached_property
     def ends_by_number(self) -> bool:
-        """True if the operator ends the job by the number of pods that have succeeded, since several groups of pods end
-        it together."""
+        """Return True if the operator ends the job by the number of pods that have succeeded, since several groups of
+        pods end it together."""
         role = self.ending
         if role is None or role not in self.experiment.roles or not self.naming.ends_by_number:
             return False
@@ -199,7 +159,7 @@ class Layout(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def job(self) -> str:
-        """Name of the job object."""
+        """Return the name of the job object."""
         return job_name(self.experiment.name, self.revision)
 
     def own_ports(self, role: str, index: int) -> tuple[Port, ...]:
@@ -281,8 +241,25 @@ class Layout(Struct, frozen=True, dict=True):
 def lay_out(
     experiment: Experiment, environment: Environment, revision: str, naming: Naming, groups: Mapping[str, str]
 ) -> Layout:
-    """The layout of an experiment with these names of pods and groups."""
-    return Layout(experiment, environment, revision, naming, groups, plan_ports(experiment, environment, naming))
+    """Return the layout of an experiment with these names of pods and groups."""
+    has_agent = naming.agent is not None and experiment.ssh is None  # an agent of the operator instead of SSH
+    return Layout(
+        experiment,
+        environment,
+        revision,
+        naming,
+        groups,
+        ports=plan_ports(experiment, environment, naming),
+        world=plan_world(experiment),
+        rank_offsets=rank_offsets(experiment),
+        first_ranked=first_ranked(experiment),
+        launching=launching_role(experiment),
+        launched=frozenset(launched_roles(experiment)),
+        ssh_roles=() if has_agent else ssh_roles(experiment),
+        tf_config=has_tf_config(experiment) and not naming.draws_ports,  # an operator that draws the ports sets it
+        ending=ending_role(experiment),
+        policies=role_policies(experiment),
+    )
 
 
 def service_name(experiment: str, role: str) -> str:

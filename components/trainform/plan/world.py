@@ -6,7 +6,7 @@ The values of `restart` become restart policies of pods, retries and lifecycle p
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 
 from trainform import defaults
 from trainform.plan.model import World
@@ -184,9 +184,9 @@ def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
     PodFailed, are repeated before a default for it.
     """
     policies = {}
-    exit_codes = {each.exit_code: each for each in _listed(experiment.policies) if each.exit_code is not None}
+    exit_codes = {each.exit_code: each for each in experiment.policies or () if each.exit_code is not None}
     for name, remaining in default_policies(experiment).items():
-        own = _listed(experiment.roles[name].policies)
+        own = experiment.roles[name].policies or ()
         hidden = any(policy.event == POD_FAILED.event for policy in remaining)
         codes = {each.exit_code for each in own}
         repeated = [policy for code, policy in exit_codes.items() if hidden and code not in codes]
@@ -198,31 +198,24 @@ def default_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
     """The default policies of each role. A policy of the user, on the role or on the job, replaces the default for the
     same event; `*`, or an empty list, replaces all defaults; the others remain."""
     ending = ending_role(experiment)
-    job_events = {policy.event for policy in _listed(experiment.policies)}
     return {
         name: tuple(
             policy
             for policy in _defaults(experiment, name, name == ending)
-            if not _takes_all(experiment.policies, job_events) and policy.event not in job_events
-            if not any(own.event in (policy.event, ANY_EVENT) for own in _listed(role.policies))
-            if role.policies is None or role.policies
+            if not _replaces(experiment.policies, policy.event) and not _replaces(role.policies, policy.event)
         )
         for name, role in experiment.roles.items()
     }
 
 
-def _takes_all(policies: list[Policy] | None, events: Set[str | None]) -> bool:
-    """True if these policies replace all defaults: one of them is for every event, or the list is empty on purpose."""
-    return ANY_EVENT in events or (policies is not None and not policies)
+def _replaces(policies: list[Policy] | None, event: str | None) -> bool:
+    """Return True if these policies replace the default for the event, as an empty list replaces all."""
+    return policies is not None and (not policies or any(each.event in (event, ANY_EVENT) for each in policies))
 
 
 def action_upon(policies: Iterable[Policy], event: str) -> str | None:
     """The action that Volcano takes upon the event, by the first policy that matches it; None if no policy matches."""
     return next((policy.action for policy in policies if policy.event in (event, ANY_EVENT)), None)
-
-
-def _listed(policies: list[Policy] | None) -> list[Policy]:
-    return [] if policies is None else policies
 
 
 def _defaults(experiment: Experiment, name: str, ends: bool) -> list[Policy]:

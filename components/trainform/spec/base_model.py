@@ -230,7 +230,7 @@ def _plain(what: str, kinds: tuple[type, ...]) -> Callable[[dict[str, Any]], dic
     """Return a validator that refuses values that JSON cannot hold, such as `.inf` and `!!binary` of YAML. `kinds`: the
     types that are allowed in addition to texts, lists and mappings."""
 
-    def check(value: Any, levels: int) -> None:
+    def check(value: Any, levels: int = defaults.DEEPEST) -> Any:
         if levels < 0:
             raise refusal(f"the {what} is nested deeper than {defaults.DEEPEST} levels", "flatten it")
         if isinstance(value, dict):
@@ -252,12 +252,9 @@ def _plain(what: str, kinds: tuple[type, ...]) -> Callable[[dict[str, Any]], dic
             _text(value)
         elif value is not None and not isinstance(value, kinds):
             raise refusal(f"the {what} holds a {type(value).__name__}, which JSON does not know", "put it in quotes")
-
-    def plain(value: dict[str, Any]) -> dict[str, Any]:
-        check(value, defaults.DEEPEST)
         return value
 
-    return plain
+    return check
 
 
 Text = Annotated[str, AfterValidator(_text)]

@@ -9,7 +9,6 @@ parts of it a job needs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 from trainform import defaults
 from trainform.plan.launch.prepare import (
@@ -69,7 +68,7 @@ def launch_files(layout: Layout) -> dict[str, str]:
     """The files in the launch volume of ranked roles and of the role that launches, by file name."""
     experiment = layout.experiment
     scripts = dict.fromkeys(script_name(layout, name) for name in experiment.roles if name in layout.launched)
-    files = {name: _SCRIPTS[name](layout) for name in scripts}
+    files = {name: _launch_script(layout, name) for name in scripts}
     if any(step.git is not None for step in experiment.prepare):
         files[CHECKOUT_SCRIPT] = script(CHECKOUT_SCRIPT)
     if any(in_first_pod(experiment, name) for name in experiment.roles):
@@ -151,23 +150,15 @@ def start_script(launcher: Launcher) -> str:
     return "torchrun_elastic.sh" if launcher.elastic is not None else _STARTS[launcher.kind]
 
 
-def _launch_script(layout: Layout) -> str:
+def _launch_script(layout: Layout, name: str) -> str:
+    """Return the content of the script with this name (`script_name`)."""
+    if name == SERVE_SCRIPT:
+        return script("start.sh") + script("serve.sh" if layout.naming.agent is None else "keep_up.sh")
+    if name == COMMAND_SCRIPT:
+        return _start(layout) + script("command.sh")
     return _start(layout, _waits(layout)) + script(start_script(layout.experiment.launcher), without=_left_out(layout))
 
 
-def _command_script(layout: Layout) -> str:
-    return _start(layout) + script("command.sh")
-
-
-def _serve_script(layout: Layout) -> str:
-    return script("start.sh") + script("serve.sh" if layout.naming.agent is None else "keep_up.sh")
-
-
-_SCRIPTS: dict[str, Callable[[Layout], str]] = {
-    defaults.LAUNCH_SCRIPT: _launch_script,
-    COMMAND_SCRIPT: _command_script,
-    SERVE_SCRIPT: _serve_script,
-}
 # The file with the line that starts, by launcher; an elastic torchrun has its own.
 _STARTS = {
     "torchrun": "torchrun.sh",
@@ -249,9 +240,4 @@ def _tf_config(layout: Layout) -> str:
         for name, role in experiment.roles.items()
         if in_world(experiment, name)
     }
-    return (
-        json.dumps({"cluster": cluster, "task": {"type": "@TYPE@", "index": 0}}).replace(
-            '"index": 0', '"index": @INDEX@'
-        )
-        + "\n"
-    )
+    return f'{{"cluster": {json.dumps(cluster)}, "task": {{"type": "@TYPE@", "index": @INDEX@}}}}\n'
