@@ -105,13 +105,13 @@ StepT = TypeVar("StepT", Step, InitContainer)
 
 
 def pulled(image: str, registries: Mapping[str, str]) -> str:
-    """The image under the name by which the nodes pull it: the longest prefix counts, and tag and digest stay."""
+    """Return the image under the name by which the nodes pull it. The longest prefix counts."""
     prefix = used_prefix(image, registries)
     return image if prefix is None else f"{registries[prefix]}{qualified(image)[len(prefix) :]}"
 
 
 def used_prefix(image: str, registries: Mapping[str, str]) -> str | None:
-    """The prefix that maps the image; None if the environment has it under its own name."""
+    """Return the prefix that maps the image; None if the environment has it under its own name."""
     whole = qualified(image)
     return max((prefix for prefix in registries if _begins(whole, prefix)), key=len, default=None)
 

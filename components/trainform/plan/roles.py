@@ -31,7 +31,7 @@ def plan_roles(layout: Layout) -> tuple[RolePlan, ...]:
 
 
 def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, Step]) -> RolePlan:
-    """steps: those of `prepare` that the pods run, by their index."""
+    """Return the plan of the role. steps: those of `prepare` that the pods run, by their index."""
     experiment, environment = layout.experiment, layout.environment
     role = experiment.roles[name]
     first = in_first_pod(experiment, name)
@@ -94,7 +94,7 @@ def _shared_memory(experiment: Experiment, role: Role) -> str | None:
 
 
 def claim_name(experiment: Experiment, key: str) -> str:
-    """The claim behind a volume: the one that is named, or `<experiment>-<volume>` for one made here."""
+    """Return the claim behind a volume: the one that is named, or `<experiment>-<volume>` for one made here."""
     claim = experiment.storage[key].claim
     return f"{experiment.name}-{key}" if claim is None else claim
 
@@ -117,8 +117,8 @@ def _mounts(experiment: Experiment, name: str) -> Iterator[Mount]:
 
 
 def gang(experiment: Experiment) -> dict[str, int]:
-    """Pods per role that must be placed together. In an elastic job the ranked roles share `min_nodes`, first role
-    first."""
+    """Return the pods per role that must be placed together. In an elastic job the ranked roles share `min_nodes`,
+    first role first."""
     elastic = experiment.launcher.elastic
     left = None if elastic is None else elastic.min_nodes
     needed = {}

@@ -287,12 +287,12 @@ class HourlyCost(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The amount as it is printed: 16.80 USD."""
+        """Return the amount as it is printed: 16.80 USD."""
         return f"{self.amount:.2f} {self.currency}"
 
     @property
     def dated(self) -> str:
-        """The amount with the day of its prices."""
+        """Return the amount with the day of its prices."""
         return f"{self.text} (prices of {self.as_of})"
 
 
