@@ -136,14 +136,6 @@ def test_a_ranked_role_with_a_command_of_its_own(tools: Path) -> None:
     assert (seen["RANK"], seen["WORLD_SIZE"]) == ("5", "6")
 
 
-def test_extras_start_their_command_alone(tools: Path) -> None:
-    made = plan(roles=WITH_EXTRAS)
-    started = start(made, "evaluation-watcher", 3, tools)
-    called, seen = started.called, started.env
-    assert called == ["python", "watch.py"]
-    assert not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} & seen.keys()
-
-
 @pytest.mark.parametrize(("replicas", "asked"), [(1, 0), (2, 1)])
 def test_waiting_for_the_name_of_rank_0(replicas: int, asked: int, tools: Path) -> None:
     made = plan(roles={"worker": {"replicas": replicas}})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.plan.launch.starting import kubelet, start
-from tests.support.samples import container, env, plan, pod, reasons
+from tests.support.samples import plan, reasons
 from trainform.plan import Plan
 
 SCRIPT = {"script": "/app/train.py"}
@@ -114,14 +114,6 @@ def test_a_single_pod_serves_itself(tools: Path) -> None:
     made = plan(**MPI, roles={"worker": {"accelerators": {"a800": 8}}})
     assert start(made, "worker", 0, tools).called[1:3] == ["-np", "8"]
     assert made.files.keys() == {"launch.sh", "wait.sh", "sshd.sh", "sshd_config", "session.sh", "hostfile"}
-
-
-def test_extras_are_left_alone() -> None:
-    watcher = {"ranked": False, "command": ["python", "watch.py"]}
-    made = plan(**DEEPSPEED, roles={**ROLES, "watcher": watcher})
-    assert container(made, "watcher")["command"] == ["python", "watch.py"]
-    assert env(made, "watcher").keys() == {"VC_TASK_INDEX"}
-    assert "volumes" not in pod(made, "watcher")["spec"]
 
 
 MASTER_OF_TWO = {"master": {"replicas": 2}, "worker": {}}
