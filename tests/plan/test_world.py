@@ -124,7 +124,6 @@ def test_who_has_ssh(parts: dict[str, Any], expected: tuple[str, ...]) -> None:
             {"roles.chief.replicas": "the number must be 1: TensorFlow has one chief"},
         ),
         ({"ps": {"replicas": 2}}, {}, {"roles": "the roles have neither a chief nor a worker, so nothing trains"}),
-        ({"evaluator": {}}, {}, {"roles": "the roles have neither a chief nor a worker, so nothing trains"}),
     ],
 )
 def test_rules_of_task_types(roles: dict[str, Any], types: dict[str, str], found: dict[str, str]) -> None:
@@ -139,7 +138,6 @@ USER = {"user": 1000, "home": "/home/trainer"}
 @pytest.mark.parametrize(
     ("parts", "found"),
     [
-        ({"ssh": {"roles": ["worker"]}}, {}),
         ({"ssh": {"roles": ["master", "worker", "helper", "watcher"]}, "launcher": MPI}, {}),
         ({"run_as": {"user": 1000}}, {}),
         (
