@@ -84,11 +84,7 @@ _MASTER = (
     ),
 )
 _PROCESSES = (
-    Variable(
-        "NUM_PROCESSES",
-        "processes over all nodes",
-        _static(lambda layout, role: str(layout.world.processes)),
-    ),
+    Variable("NUM_PROCESSES", "processes over all nodes", _static(lambda layout, role: str(layout.world.processes))),
     Variable(
         "NPROC_PER_NODE",
         "`processes_per_node`, else the pod's accelerators, else 1",
@@ -99,21 +95,11 @@ _OF_EVERY_POD = (
     *_MASTER,
     Variable("WORLD_SIZE", "nodes: pods of ranked roles", _static(_nodes)),
     *_PROCESSES,
-    Variable(
-        RANK_OFFSET,
-        "rank of the role's first pod",
-        _static(lambda layout, role: str(layout.rank_offsets[role])),
-    ),
-    Variable(
-        OWN_ADDRESS,
-        "behind a Service: the name by which rank 0 knows itself",
-        _own_address,
-    ),
+    Variable(RANK_OFFSET, "rank of the role's first pod", _static(lambda layout, role: str(layout.rank_offsets[role]))),
+    Variable(OWN_ADDRESS, "behind a Service: the name by which rank 0 knows itself", _own_address),
 )
 _WAIT = Variable(
-    WAIT_SECONDS,
-    "`network.wait` in seconds",
-    lambda layout, role: str(seconds(layout.experiment.network.wait)),
+    WAIT_SECONDS, "`network.wait` in seconds", lambda layout, role: str(seconds(layout.experiment.network.wait))
 )
 
 
@@ -144,15 +130,9 @@ _MPI = (
         "hostfile, for Open MPI 4, unless the operator has an agent",
         _launching(lambda layout: _hostfile(layout) if layout.naming.agent is None else None),
     ),
+    Variable("PRTE_MCA_prte_default_hostfile", "hostfile, for Open MPI 5", _launching(_hostfile)),
     Variable(
-        "PRTE_MCA_prte_default_hostfile",
-        "hostfile, for Open MPI 5",
-        _launching(_hostfile),
-    ),
-    Variable(
-        "PRTE_MCA_plm_ssh_agent",
-        "the operator's agent instead of SSH, for Open MPI 5",
-        _launching(_agent_program),
+        "PRTE_MCA_plm_ssh_agent", "the operator's agent instead of SSH, for Open MPI 5", _launching(_agent_program)
     ),
     # With more nodes than a launcher's tree has branches (64) Open MPI lets nodes start nodes, and the agent works in
     # no other pod

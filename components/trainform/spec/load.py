@@ -237,11 +237,7 @@ def parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
     name = kind.__name__
     needed = f"a model {name}, or the name or path of its file as text"
     return type_problems(
-        name.lower(),
-        given,
-        (kind, str, Text, ReleasedExperiment),
-        needed,
-        f"write `{name}(…)`, or the name as text",
+        name.lower(), given, (kind, str, Text, ReleasedExperiment), needed, f"write `{name}(…)`, or the name as text"
     )
 
 

@@ -47,11 +47,7 @@ Subsystem sftp internal-sftp
 
 def ssh_files(folder: str) -> dict[str, str]:
     """Return the files that a pod needs in its launch volume to serve SSH, by file name; `folder` holds the keys."""
-    return {
-        SSHD_CONFIG: sshd_config(folder),
-        SSHD_SCRIPT: script(SSHD_SCRIPT),
-        SESSION_SCRIPT: script(SESSION_SCRIPT),
-    }
+    return {SSHD_CONFIG: sshd_config(folder), SSHD_SCRIPT: script(SSHD_SCRIPT), SESSION_SCRIPT: script(SESSION_SCRIPT)}
 
 
 FIRST_POD_SCRIPT = "first_pod.sh"
