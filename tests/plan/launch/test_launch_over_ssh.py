@@ -116,7 +116,7 @@ def test_a_single_pod_serves_itself(tools: Path) -> None:
     assert made.files.keys() == {"launch.sh", "wait.sh", "sshd.sh", "sshd_config", "session.sh", "hostfile"}
 
 
-TWO = {"master": {}, "worker": {}}
+TWO: dict[str, Any] = {"master": {}, "worker": {}}
 ONE_POD = "the role launches ({} starts all processes from one pod), so it must have 1 replica"
 NO_PLACE = "the command has no place: {} starts the processes of ranked roles over SSH, from the role "
 
