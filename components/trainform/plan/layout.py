@@ -188,9 +188,7 @@ class Layout(Struct, frozen=True, dict=True):
 
     def peer_port(self, role: str, index: int, purpose: str) -> int:
         """Return the port to which peers connect: the replica's own, or the constant one of its Service."""
-        if self.experiment.network.addresses == "service":
-            return usual_port(self.experiment, purpose)
-        own = self.listens_on(role, index, purpose)
+        own = None if self.experiment.network.addresses == "service" else self.listens_on(role, index, purpose)
         return usual_port(self.experiment, purpose) if own is None else own
 
     @property

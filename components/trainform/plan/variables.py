@@ -61,10 +61,6 @@ def _rdzv_backend(layout: Layout, role: str) -> str | None:
     return None if accelerate is None else accelerate.rdzv_backend
 
 
-def _first(layout: Layout) -> tuple[str, int]:
-    return layout.first_ranked, 0
-
-
 def _master(value: Callable[[Layout], str]) -> Callable[[Layout, str], str | None]:
     """Return the value, but None if the operator draws the ports and sets this variable itself, or if pods have no
     names in DNS."""
@@ -75,7 +71,7 @@ _MASTER = (
     Variable(
         "MASTER_ADDR",
         "name of rank 0's pod, or of its Service",
-        _master(lambda layout: layout.address(*_first(layout))),
+        _master(lambda layout: layout.address(layout.first_ranked, 0)),
     ),
     Variable(
         "MASTER_PORT",
@@ -166,7 +162,9 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
         *_OF_EVERY_POD,
         Variable("NNODES", "elastic: `min_nodes:max_nodes`", _elastic(_nodes)),
         Variable(
-            "RDZV_ID", "elastic: name of the first pod", _elastic(lambda layout, role: layout.pod(*_first(layout)))
+            "RDZV_ID",
+            "elastic: name of the first pod",
+            _elastic(lambda layout, role: layout.pod(layout.first_ranked, 0)),
         ),
         Variable("MAX_RESTARTS", "`max_restarts`", _max_restarts),
         _WAIT,

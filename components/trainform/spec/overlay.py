@@ -96,14 +96,10 @@ class _Overlays(Struct, frozen=True):
             for problem in parsed.problems
             if (problem.path, problem.reason) not in reported or any(layer.sets(problem.path) for layer in layers)
         ]
-        return structs.replace(parsed, model=self._keep_runtime(parsed.model, layers)), found, source
-
-    def _keep_runtime(self, model: Experiment | None, layers: tuple[Layer, ...]) -> Experiment | None:
-        """Return the model with the runtime of the loaded experiment, whose file may have been read already."""
-        given = self.loaded.model
-        if model is None or given is None or model.runtime is None or any("runtime" in layer.patch for layer in layers):
-            return model
-        return model.model_copy(update={"runtime": given.runtime})
+        model, given = parsed.model, self.loaded.model
+        if model is not None and given is not None and not any("runtime" in layer.patch for layer in layers):
+            model = model.model_copy(update={"runtime": given.runtime})  # its file may have been read already
+        return structs.replace(parsed, model=model), found, source
 
 
 def _explain_layer(problem: Problem, located: Problem, layers: tuple[Layer, ...]) -> Problem:

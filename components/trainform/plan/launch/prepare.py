@@ -84,16 +84,15 @@ def containers(steps: Iterable[Step], first: Collection[str], mount: str) -> tup
         InitContainer(
             name=step.name,
             image=step.image,
-            command=[*(_script(mount, FIRST_POD_SCRIPT) if step.name in first else ()), *_command(step, mount)],
+            command=[
+                *(_script(mount, FIRST_POD_SCRIPT) if step.name in first else ()),
+                *(_script(mount, CHECKOUT_SCRIPT) if step.command is None else step.command),
+            ],
             # In a value Kubernetes expands only variables that are defined before it, such as a token in the address.
             env=step.env | checkout_env(step),
         )
         for step in steps
     )
-
-
-def _command(step: Step, mount: str) -> list[str]:
-    return _script(mount, CHECKOUT_SCRIPT) if step.command is None else step.command
 
 
 def _script(mount: str, name: str) -> list[str]:
