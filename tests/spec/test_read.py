@@ -136,7 +136,7 @@ def test_text_that_is_not_yaml_is_told_with_the_line_where_it_began(read: Read) 
     assert problem.reason.endswith("; what is read there began in line 3")
 
 
-def problems(text: str) -> list[Problem]:
+def problems(text: str) -> tuple[Problem, ...]:
     content = parse_mapping(text, "")
     return parse(Experiment, {**JOB, **content.data}, content.source.written).problems
 
@@ -161,13 +161,13 @@ def test_the_plain_number_is_the_fix(text: str, fix: str) -> None:
     assert (problem.path, problem.value, problem.fix) == ("roles.worker.replicas", text, fix)
     assert f"the number {text} is {yaml.safe_load(text)} in YAML 1.1" in problem.reason
     for word in fix.replace(",", "").split():
-        assert not word.isdigit() or problems(roles(word)) == []
+        assert not word.isdigit() or problems(roles(word)) == ()
 
 
 def test_a_text_is_told_to_be_one() -> None:
     (problem,) = problems("env: {A: 010}")
     assert problem.fix == 'put it in quotes: "010"'
-    assert problems('env: {A: "010"}') == []
+    assert problems('env: {A: "010"}') == ()
 
 
 def test_a_secret_is_not_shown() -> None:
