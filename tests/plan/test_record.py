@@ -107,10 +107,6 @@ def test_it_is_the_last_object_under_a_fixed_name_and_no_part_of_the_revision() 
     assert planned(JOB, run=2).record != planned(JOB).record
 
 
-def test_no_config_map_is_no_record() -> None:
-    assert read_record(None) is None
-
-
 RIGHT = {"revision": "1f3a9c", "job": "bert-1f3a9c", "run": "1", "experiment": "{}", "environment": "{}"}
 
 
