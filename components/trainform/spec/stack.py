@@ -247,7 +247,7 @@ def spellings(key: str, root: Path) -> tuple[str, ...]:
 
 
 def _spellings(key: str, project: str) -> tuple[str, ...]:
-    """Return the spellings of a key; in a project that is named like the namespace, it may be left out."""
+    """Return the spellings of a key. A project that is named like the namespace may leave it out."""
     return (f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if project == NAMESPACE else []))
 
 
