@@ -19,8 +19,6 @@ from tests.support.websites import WEB_PAGE, website
 from trainform.cluster.facts import NO_HOLDERS, AppliedObject
 from trainform.cluster.live import LiveReads
 
-# --- what cannot be read
-
 
 def test_what_this_account_may_not_read_is_said(read: Any) -> None:
     objects = cluster()
@@ -110,13 +108,6 @@ def test_an_unreachable_cluster_is_one_reason(tmp_path: Path, monkeypatch: pytes
     assert "s3cret" not in facts.not_read["cluster"]
 
 
-def test_a_missing_kubeconfig_is_one_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "missing"))
-    with LiveReads("dev-cluster", NAMESPACE) as reads:
-        facts = reads.facts()
-    assert "there is no kubeconfig" in facts.not_read["cluster"]
-
-
 @pytest.mark.parametrize("version", ["../../x", "v1/../x", "V 1", ""])
 def test_a_version_that_is_none_is_not_asked_for(read: Any, version: str) -> None:
     objects = cluster()
@@ -147,9 +138,6 @@ def test_the_process_ends_while_a_server_still_owes_its_answer(tmp_path: Path, m
         assert done.returncode == 0, done.stderr
         assert time.monotonic() - begin < OWED
     assert "no answer within 0.5 s" in done.stdout
-
-
-# --- size
 
 
 def test_of_a_thousand_pods_little_is_kept(read: Any) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.unseen import HALF, SAMPLES, texts, unseen
-from trainform.console.lines import echo, echo_json, escaped, output_stream, strip_invisible, strip_sequences
+from trainform.console.lines import ask, echo, echo_json, escaped, output_stream, strip_invisible, strip_sequences
 
 
 @given(texts)
@@ -117,3 +117,15 @@ def test_the_samples_are_such(sample: str) -> None:
 def test_strip_sequences() -> None:
     assert strip_sequences("\x1b[1;31mred\x1b[0m \x1b[2K\x1b[3Aup\x1b[?25l") == "red up"
     assert strip_sequences("a\x1b]8;;https://example.com\x1b\\b\x1b]0;title\x07c\x1bP1$r0m\x1b\\d") == "abcd"
+
+
+@pytest.mark.parametrize(
+    ("answer", "yes"),
+    [("y\n", True), ("YES \n", True), ("\n", False), ("n\n", False), ("", False), ("yellow\n", False)],
+)
+def test_only_y_is_a_yes(
+    answer: str, yes: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    assert ask("Write release 0123456789abcdef0123? [y/N] ") is yes
+    assert capsys.readouterr() == ("", "Write release 0123456789abcdef0123? [y/N] ")
