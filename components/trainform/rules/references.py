@@ -147,6 +147,7 @@ def _ancestors(name: str, environment: Environment) -> dict[str, None]:
     return line
 
 
+OWN_FOLDER = "choose a folder of your own, such as /mnt/data"
 OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.SSH_VOLUME, defaults.HOSTFILE)
 
 
@@ -211,12 +212,12 @@ def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
 
 def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> Iterator[Problem]:
     for folder, what in files.items():
-        if is_inside(path, folder):
+        if _normalized(path).startswith(f"{_normalized(folder)}/"):
             reason = (
                 f"the path is inside {folder}, which holds {what} and is read-only: no container of the role "
                 f"{role.name} would start"
             )
-            yield Problem(where, path, reason, "choose a folder of your own, such as /mnt/data")
+            yield Problem(where, path, reason, OWN_FOLDER)
 
 
 def _system_paths(experiment: Experiment) -> Iterator[Problem]:
@@ -227,46 +228,30 @@ def _system_paths(experiment: Experiment) -> Iterator[Problem]:
         if step.git is not None
     }
     for field, mount in mounts.items():
-        if hides_system(mount):
-            yield Problem(field, mount, *HIDES)
+        if _hides_system(mount):
+            reason = "the mount would hide a folder of the system that every process needs"
+            yield Problem(field, mount, reason, OWN_FOLDER)
 
 
 # Folders of images that a volume may not hide: without them no program starts. A volume may be inside /dev and /etc,
 # but not inside the kernel's folders.
+_PROGRAMS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 SYSTEM_FOLDERS = frozenset(
-    {
-        *("", "/dev", "/etc", "/proc", "/sys", "/usr"),
-        *(
-            f"{above}/{folder}"
-            for above in ("", "/usr")
-            for folder in ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
-        ),
-    }
+    ["", "/dev", "/etc", "/proc", "/sys", "/usr", *(f"{above}/{name}" for above in ("", "/usr") for name in _PROGRAMS)]
 )
 KERNEL_FOLDERS = ("/proc/", "/sys/")
 _LIBRARIES = re.compile(rf"(/usr)?/lib/[a-z0-9_]+-linux-[a-z0-9]+{END}")  # of one architecture, in Debian
 
-HIDES = (
-    "the mount would hide a folder of the system that every process needs",
-    "choose a folder of your own, such as /mnt/data",
-)
-"""Reason and fix for a mount that hides such a folder."""
 
-
-def normalized(path: str) -> str:
+def _normalized(path: str) -> str:
     """Return the normal path of a folder in a container, without `/` at its end; "" for the root."""
     return f"/{posixpath.normpath(f'/{path}').strip('/')}".rstrip("/")
 
 
-def hides_system(path: str) -> bool:
+def _hides_system(path: str) -> bool:
     """Return True if a mount at the path would hide a folder that every process needs."""
-    folder = normalized(path)
+    folder = _normalized(path)
     return folder in SYSTEM_FOLDERS or folder.startswith(KERNEL_FOLDERS) or _LIBRARIES.match(folder) is not None
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Return True if the path is below the folder."""
-    return normalized(path).startswith(f"{normalized(folder)}/")
 
 
 JOB_VOLUME_TYPES: tuple[VolumeType, ...] = ("configMap", "emptyDir", "secret")

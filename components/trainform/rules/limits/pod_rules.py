@@ -219,6 +219,7 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 def _entries(judged: Judged) -> Iterator[Finding]:
     """Yield entries that are such variables in every container that takes all entries of the object."""
+    reason = f"by `envFrom`, {DEVICES_REASON}"
     for kind, fields in SOURCES.items():
         for key, body in judged.of_kind(kind):
             for field in fields:
@@ -226,14 +227,7 @@ def _entries(judged: Judged) -> Iterator[Finding]:
                     given = decoded(value) if (kind, field) == ENCODED else value
                     if _gives(name) and given not in NO_DEVICES:
                         bound = [kind, value]  # no value of a Secret is shown
-                        yield Finding(
-                            f"{field}.{name}",
-                            None,
-                            f"by `envFrom`, {DEVICES_REASON}",
-                            DEVICES_FIX,
-                            key=key,
-                            bound=bound,
-                        )
+                        yield Finding(f"{field}.{name}", None, reason, DEVICES_FIX, key=key, bound=bound)
 
 
 def _gives(name: object) -> bool:
