@@ -196,7 +196,7 @@ def not_a_kubernetes_api(place: str, found: str) -> ClusterError:
 
 
 def _is_credentials_error(error: Exception) -> bool:
-    """True if the error comes from lightkube's module that runs the command of the kubeconfig and reads the token."""
+    """Return True for an error of lightkube's module that runs the kubeconfig's command and reads the token."""
     place = error.__traceback__
     while place is not None and place.tb_frame.f_globals.get("__name__") != client_adapter.__name__:
         place = place.tb_next

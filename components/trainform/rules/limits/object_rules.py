@@ -24,10 +24,12 @@ ASK_WEIGHT = "write less, or ask the platform team for limits.max_queue_weight"
 def allowed_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield queues that experiments may not name in this environment, each name once."""
     allowed = _allowed(judged, environment)
+    if allowed is None:
+        return
     found: set[str] = set()
-    for named in judged.names if allowed is not None else ():
+    for named in judged.names:
         name = _queue(named, environment)
-        if allowed is not None and name is not None and name not in allowed and name not in found:
+        if name is not None and name not in allowed and name not in found:
             found.add(name)
             words = not_allowed("this queue", allowed, "queues", environment)
             yield Finding(named.where, name, *words, named.template, named.key, everywhere=True)
