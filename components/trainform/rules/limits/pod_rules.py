@@ -283,26 +283,22 @@ def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield images, also of image volumes, from a registry that the environment does not allow."""
     limits = environment.limits
     allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
-    for finding in (*_images(judged), *_push_targets(judged)) if allowed else ():
-        if not is_reference(str(finding.value)):
+    pushed = (Finding(each.where, each.repository, "", "", key=each.key) for each in judged.add_ons if each.repository)
+    for finding in (*_images(judged), *pushed) if allowed else ():
+        image = str(finding.value)
+        if not is_reference(image):
             yield _add_reason(finding, *NO_REFERENCE)
-        elif not _under(qualified(str(finding.value)), allowed):
-            yield _add_reason(
-                finding,
-                f"the image is not from a registry that the environment allows ({list_names(limits.registries)})",
-                f"push it to {limits.registries[0]} and use that name",
-            )
+        elif not _under(qualified(image), allowed):
+            reason = f"the image is not from a registry that the environment allows ({list_names(limits.registries)})"
+            yield _add_reason(finding, reason, f"push it to {limits.registries[0]} and use that name")
 
 
 def digests(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield images without a digest: a tag may be another image tomorrow."""
     for finding in _images(judged):
         if _PINNED.search(str(finding.value)) is None:
-            yield _add_reason(
-                finding,
-                "the image is not pinned by digest, which the environment requires",
-                "write image@sha256:… as your registry shows it",
-            )
+            reason = "the image is not pinned by digest, which the environment requires"
+            yield _add_reason(finding, reason, "write image@sha256:… as your registry shows it")
 
 
 def placeholders(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -310,13 +306,6 @@ def placeholders(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for finding in _images(judged):
         if is_placeholder(str(finding.value)):
             yield _add_reason(finding, *PLACEHOLDER)
-
-
-def _push_targets(judged: Judged) -> Iterator[Finding]:
-    """Yield the repositories to which an operator pushes images, as findings without reason and fix."""
-    for add_on in judged.add_ons:
-        if add_on.repository:
-            yield Finding(add_on.where, add_on.repository, "", "", key=add_on.key)
 
 
 def _images(judged: Judged) -> Iterator[Finding]:
