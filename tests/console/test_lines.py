@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.unseen import HALF, SAMPLES, texts, unseen
-from trainform.console.lines import ask, echo, echo_json, escaped, output_stream, strip_invisible, strip_sequences
+from tests.support.unseen import HALF, texts, unseen
+from trainform.console.lines import ask, echo, echo_json, escaped, strip_invisible, strip_sequences
 
 
 @given(texts)
@@ -60,11 +60,6 @@ def test_json_is_not_changed_by_escaping(capsys: pytest.CaptureFixture[str]) -> 
     assert not unseen(text)
 
 
-def test_a_redirected_stream_is_used(capsys: pytest.CaptureFixture[str]) -> None:
-    assert output_stream() is sys.stdout
-    assert output_stream(err=True) is sys.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -106,12 +101,6 @@ def test_a_second_time_changes_nothing(text: str) -> None:
 def test_strip_invisible(text: str) -> None:
     assert escaped(strip_invisible(text)) == strip_invisible(text)
     assert [character for character in text if escaped(character) == character] == [*strip_invisible(text)]
-
-
-@pytest.mark.parametrize("sample", [*SAMPLES, HALF])
-def test_the_samples_are_such(sample: str) -> None:
-    assert escaped(sample) != sample
-    assert escaped(sample).isascii()
 
 
 def test_strip_sequences() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.rules.limits.cases import by_job, by_role, cluster, found, limited, pod, raw
+from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from tests.support.rendering import job_problems
-from tests.support.samples import experiment
+from tests.support.samples import environment, experiment
 from trainform.backends.backend import BACKENDS
 from trainform.spec import Environment
 
@@ -193,7 +193,7 @@ def test_priority_classes_by_field(backend: str) -> None:
 
 
 def test_what_no_list_leaves_open() -> None:
-    own = cluster(priority_classes={"low": {"value": 1}})
+    own = environment(priority_classes={"low": {"value": 1}})
     assert found("TF-PRI-1", own, priority_class="low") == found("TF-PRI-1", limited(), priority_class="high") == {}
     assert found("TF-PRI-1", own, priority_class="high") == {"priority_class": CLASS_REFUSED}
     assert found("TF-PRI-1", limited(), priority_class="system-node-critical") == {
@@ -261,7 +261,7 @@ def test_queues_that_experiments_may_name(backend: str) -> None:
 @pytest.mark.parametrize("backend", [name for name, each in BACKENDS.items() if "kueue" in each.ADMISSIONS])
 def test_local_queues(backend: str) -> None:
     parts = {"backend": backend, "roles": ROLES}
-    team = cluster(admission="kueue", queues={}, limits={"queues": ["team"]})
+    team = environment(admission="kueue", queues={}, limits={"queues": ["team"]})
     assert found("TF-QUE-1", team, queue="team", **parts) == {}
     assert found("TF-QUE-1", team, queue="other", **parts).keys() == {"queue"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.limits.cases import cluster, found
+from tests.rules.limits.cases import found
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 from trainform.job.render_platform import platform_manifests, render_platform
@@ -64,7 +64,7 @@ def test_a_secret_in_an_environment_is_found_and_never_shown() -> None:
     assert TOKEN not in str(found[0])
 
 
-STRICT = cluster(limits={"registries": ["registry.example.com"], "service_accounts": []})
+STRICT = environment(limits={"registries": ["registry.example.com"], "service_accounts": []})
 POD_PATCH = {"serviceAccountName": "admin", "tolerations": [{"operator": "Exists"}]}
 
 
@@ -107,6 +107,6 @@ def test_workers_of_an_autoscaler_count_where_metrics_are_patched() -> None:
     }
     metrics = [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}]
     scaled = {**elastic, "manifest_overrides": {"job": {"spec": {"elasticPolicy": {"metrics": metrics}}}}}
-    assert job_problems(experiment(**scaled), cluster(limits={"max_accelerators": 64})) == []
-    assert found("TF-RES-2", cluster(limits={"max_accelerators": 32}), **elastic) == {}
-    assert found("TF-RES-2", cluster(limits={"max_accelerators": 32}), **scaled) != {}
+    assert job_problems(experiment(**scaled), environment(limits={"max_accelerators": 64})) == []
+    assert found("TF-RES-2", environment(limits={"max_accelerators": 32}), **elastic) == {}
+    assert found("TF-RES-2", environment(limits={"max_accelerators": 32}), **scaled) != {}

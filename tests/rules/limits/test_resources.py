@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.limits.cases import by_job, by_role, cluster, found, limited, pod, raw
+from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from tests.support.rendering import job_problems
 from tests.support.samples import CLUSTER, environment, experiment, plan, reasons
 from trainform.job.render import render_job
@@ -64,7 +64,7 @@ def test_the_larger_of_request_and_limit_counts(request_of: int, limit: int) -> 
 
 def test_none_of_a_resource_is_no_request() -> None:
     assert by_role("TF-RES-3", limited(), asking({"amd.com/gpu": 0})) == {}
-    assert by_role("TF-RES-3", cluster(accelerators={}, rdma=None), asking({"rdma/hca": 1})) != {}
+    assert by_role("TF-RES-3", environment(accelerators={}, rdma=None), asking({"rdma/hca": 1})) != {}
 
 
 def test_devices_are_claimed_by_the_templates_of_the_environment() -> None:
@@ -112,7 +112,7 @@ def volume(name: str, **source: Any) -> dict[str, Any]:
 
 HALF = "the shared memory is more than 0.5 of the node's memory (512Gi of 1Ti)"
 NODES = {"a800": {"resource": "baidu.com/a800_80g_cgpu", "per_node": 8, "nodes": 8, "memory": "1Ti"}}
-HALVED = cluster(accelerators=NODES, limits={"shared_memory_share": 0.5})
+HALVED = environment(accelerators=NODES, limits={"shared_memory_share": 0.5})
 
 
 def test_shared_memory_by_fields() -> None:
@@ -142,7 +142,7 @@ def test_shared_memory_of_several_volumes(volumes: list[dict[str, Any]], refused
 
 def test_shared_memory_is_a_share_of_the_node_of_the_pods() -> None:
     kinds = {**NODES, "l40s": {"resource": "nvidia.com/gpu", "per_node": 4, "nodes": 4, "memory": "256Gi"}}
-    two = cluster(accelerators=kinds, limits={"shared_memory_share": 0.5})
+    two = environment(accelerators=kinds, limits={"shared_memory_share": 0.5})
     on = {"replicas": 1, "shared_memory": "200Gi"}
     assert found("TF-RES-4", two, roles={"worker": {**on, "accelerators": {"a800": 8}}}) == {}
     assert found("TF-RES-4", two, roles={"worker": {**on, "accelerators": {"l40s": 4}}}) != {}
@@ -393,8 +393,8 @@ def kind_of(cost: float | None, per_node: int = 8, **selector: str) -> dict[str,
 
 
 KINDS = {"a10": kind_of(1, pool="a10"), "b200": kind_of(9, pool="b200"), "h100": kind_of(4, pool="h100")}
-WHERE = cluster(accelerators=KINDS)
-OPEN = cluster(accelerators={**KINDS, "any": kind_of(0.5)}, node_selector={"zone": "a"})
+WHERE = environment(accelerators=KINDS)
+OPEN = environment(accelerators={**KINDS, "any": kind_of(0.5)}, node_selector={"zone": "a"})
 
 
 def counted(where: Any, **spec: Any) -> str:
@@ -436,12 +436,12 @@ def test_labels_that_no_kind_has_may_be_those_of_any_node() -> None:
 
 
 def test_a_kind_without_a_price_counts_as_the_dearest() -> None:
-    where = cluster(accelerators={**KINDS, "new": kind_of(None, pool="new")})
+    where = environment(accelerators={**KINDS, "new": kind_of(None, pool="new")})
     assert counted(where, affinity=STEERING[0]) == "new"
 
 
 def test_the_cost_of_an_affinity_to_dearer_nodes() -> None:
-    where = cluster(
+    where = environment(
         accelerators={"any": kind_of(1), "h100": kind_of(9, pool="h100")},
         limits={"max_cost_per_hour": {"amount": 5, "currency": "USD"}},
     )
@@ -460,7 +460,7 @@ def priced(limit: float | None = 16, currency: str = "USD", **prices: tuple[floa
         for name, price in prices.items()
     }  # fmt: skip
     limits = {} if limit is None else {"max_cost_per_hour": {"amount": limit, "currency": currency}}
-    return cluster(accelerators=kinds, queues={}, limits=limits)
+    return environment(accelerators=kinds, queues={}, limits=limits)
 
 
 def test_cost_per_hour() -> None:
