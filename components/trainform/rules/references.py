@@ -34,9 +34,8 @@ def reference_problems(experiment: Experiment, environment: Environment, plan: P
         fields[environment.rdma.resource] = "network.rdma"
     for name, role in experiment.roles.items():
         for kind in role.accelerators:
-            yield from unknown(
-                f"roles.{name}.accelerators.{kind}", kind, environment.accelerators, "kind of accelerator"
-            )
+            path = f"roles.{name}.accelerators.{kind}"
+            yield from unknown(path, kind, environment.accelerators, "kind of accelerator")
         yield from amount_problems(f"roles.{name}.resources", role.resources)
         for resource, quantity in role.resources.items():
             if resource in fields:
@@ -222,11 +221,8 @@ def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> 
 
 def _system_paths(experiment: Experiment) -> Iterator[Problem]:
     mounts = {f"storage.{key}.mount": volume.mount for key, volume in experiment.storage.items()}
-    mounts |= {
-        f"prepare[{index}].git.path": step.git.path
-        for index, step in enumerate(experiment.prepare)
-        if step.git is not None
-    }
+    steps = enumerate(experiment.prepare)
+    mounts |= {f"prepare[{index}].git.path": step.git.path for index, step in steps if step.git is not None}
     for field, mount in mounts.items():
         if _hides_system(mount):
             reason = "the mount would hide a folder of the system that every process needs"

@@ -112,10 +112,8 @@ def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
 def _selectors(asked: list[Demand], environment: Environment) -> Iterator[tuple[str, Mapping[str, str]]]:
     kinds = {demand.kind: environment.accelerators[demand.kind].node_selector for demand in asked}
     own = {key for labels in kinds.values() for key in labels}  # a kind may narrow the environment's label
-    yield (
-        f"the environment {environment.name}",
-        {key: value for key, value in environment.node_selector.items() if key not in own},
-    )
+    of_environment = {key: value for key, value in environment.node_selector.items() if key not in own}
+    yield f"the environment {environment.name}", of_environment
     yield from ((f"the accelerator {kind}", labels) for kind, labels in kinds.items())
 
 

@@ -64,20 +64,16 @@ def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Findin
 
 def root(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield containers that run as root, or whose image decides it, unless the level `restricted` reports them."""
-    if _level_forbids_root(environment):
+    limits = environment.limits
+    # findings of TF-POD-1 may be warnings or waived
+    always = limits.severity.get(LEVEL, "error") == "error" and LEVEL not in limits.waivable
+    if limits.pod_security == "restricted" and always:
         return
     forbidden = f"which the environment {environment.name} forbids"
     for template in judged.templates:
         found = list(_as_root(template.body))
         if found:
             yield join_places(found, "a container may run as root", forbidden, RUN_AS, template)
-
-
-def _level_forbids_root(environment: Environment) -> bool:
-    """Return True if TF-POD-1 stops every container that may run as root: its findings may be warnings or waived."""
-    limits = environment.limits
-    always = limits.severity.get(LEVEL, "error") == "error" and LEVEL not in limits.waivable
-    return limits.pod_security == "restricted" and always
 
 
 def _as_root(body: object) -> Iterator[Place]:
