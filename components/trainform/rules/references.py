@@ -89,7 +89,7 @@ def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
 AMOUNTS = ("capability", "deserved", "guarantee")
 
 
-def environment_queue_problems(environment: Environment) -> Iterator[Problem]:
+def _environment_queues(environment: Environment) -> Iterator[Problem]:
     """Yield the problems of the queues of an environment."""
     parents = {defaults.ROOT_QUEUE: None, **environment.queues}
     for name, request in environment.queues.items():
@@ -255,13 +255,8 @@ JOB_VOLUME_TYPES: tuple[VolumeType, ...] = ("configMap", "emptyDir", "secret")
 
 def environment_problems(environment: Environment) -> list[Problem]:
     """Return every problem of the environment."""
-    return [
-        *environment_queue_problems(environment),
-        *_claims(environment),
-        *_accelerators(environment),
-        *_codes(environment),
-        *_limits(environment),
-    ]
+    rules = (_environment_queues, _claims, _accelerators, _codes, _limits)
+    return [problem for rule in rules for problem in rule(environment)]
 
 
 def _claims(environment: Environment) -> Iterator[Problem]:
