@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.cli.running import run
-from tests.rules.limits.secret_samples import TOKEN
+from tests.rules.limits.cases import TOKEN
 from trainform.job.check import check_platform
 from trainform.manifests.manifest import to_yaml
 from trainform.project import known_stacks

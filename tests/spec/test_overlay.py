@@ -11,7 +11,7 @@ import yaml
 from msgspec import structs
 
 from tests.cli.running import run
-from tests.rules.limits.secret_samples import TOKEN
+from tests.rules.limits.cases import TOKEN
 from tests.support.samples import environment
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob, job_manifests, render_job
