@@ -60,13 +60,11 @@ TOLERATES = {"tolerations": [{"key": "pool", "operator": "Exists"}]}
 @pytest.mark.parametrize(
     ("prepare", "patch", "verdict"),
     [
-        (nothing, pods(3), "now"),
         (nothing, pods(9), "never"),
         (nodes({"unschedulable": True}), pods(3), "never"),
         (nodes({"unschedulable": True}), pods(2), "now"),
         (nodes(KEEPS_OUT), pods(3), "never"),
         (nodes(KEEPS_OUT), pods(3, **TOLERATES), "now"),
-        (nothing, {"roles": {"worker": {"node_selector": {"zone": "x"}}}}, "never"),
         (quota, pods(3), "never"),
         (quota, pods(2), "now"),
     ],
