@@ -205,3 +205,24 @@ def test_what_a_review_says(name: str, project: Project, live: Live) -> None:
     for sentence in expected.get("says", []):
         assert sentence in " ".join(text.split()), text
     story.apply(step.get("review", "experiment"), report)
+
+
+def test_a_stack_that_the_backend_does_not_have_and_a_program_that_fails(project: Project) -> None:
+    project.environment()
+    project.experiment(NAME, SAMPLE)
+    path = project.folder / "stacks" / f"Pulumi.{NAME}.dev.yaml"
+    path.write_text(f"config:\n  trainform:experiment: {NAME}\n  trainform:environment: dev\n")
+    before = path.read_text()
+    new = project.review(f"{NAME}.dev").report
+    assert "create" in {effect["kind"] for effect in new["effects"]}, new["headline"]
+    told = [message["text"] for message in new["messages"]]
+    assert [text for text in told if f"The backend does not have the stack {NAME}.dev" in text] != [], told
+    assert path.read_text() == before, "no salt"
+    assert f"{NAME}.dev" not in project.pulumi("stack", "ls").succeeded()
+    path.write_text(f"{before}  trainform:sshSecret:\n    secure: v1:abc:def\n")
+    assert "needs its passphrase" in project.review(f"{NAME}.dev").report["headline"]
+    path.unlink()
+
+    stack = project.stack(NAME)
+    project.experiment(NAME, SAMPLE | {"roles": {}})
+    assert project.review(stack, "--fail-on", "high").code == 1
