@@ -55,7 +55,10 @@ def engine_of(process: subprocess.Popen[bytes], verb: str) -> psutil.Process:
     return until(found, f"pulumi {verb}")
 
 
-def test_a_review_that_is_killed_leaves_no_half_of_a_file(project: Project, stack: str) -> None:
+def test_a_review_and_an_apply_that_are_killed_before_anything_changes(
+    project: Project, live: Live, stack: str
+) -> None:
+    """No half of a file is left, and the apply can be repeated."""
     file = project.folder / "saved.json"
     for seconds in (0.3, 3.0, 4.5):
         process = start(project, "review", stack, "--save", str(file))
@@ -65,12 +68,6 @@ def test_a_review_that_is_killed_leaves_no_half_of_a_file(project: Project, stac
             assert json.loads(file.read_text())["saved_review"] == 3
             assert check(project, file).code == 0
             file.unlink()
-    reviewed_and_applied(project, stack)
-
-
-def test_an_apply_that_is_killed_before_anything_changes_can_be_repeated(
-    project: Project, live: Live, stack: str
-) -> None:
     file = save(project, stack)
     for seconds in (0.5, 2.0):
         process = start(project, "apply", str(file))
@@ -111,16 +108,13 @@ def test_the_engine_ends_its_work_when_the_command_alone_is_killed(project: Proj
     refused(apply(project, file), ("state", "written"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_apply_that_is_interrupted_gives_back_the_lock(
-    project: Project, live: Live, stack: str, number: signal.Signals
-) -> None:
-    file = save(project, stack)
-    process = start(project, "apply", str(file))
-    until(lambda: MOMENTS["the service is made"](live, project.namespace), "the service")
-    process.send_signal(number)
-    assert process.wait(timeout=120) == 128 + number
-    assert _locks(project) == []
+def test_an_apply_that_is_interrupted_gives_back_the_lock(project: Project, live: Live, stack: str) -> None:
+    for number, moment in ((signal.SIGINT, "the service is made"), (signal.SIGTERM, "the queue is made")):
+        process = start(project, "apply", str(save(project, stack)))
+        until(lambda moment=moment: MOMENTS[moment](live, project.namespace), moment)  # type: ignore[misc]
+        process.send_signal(number)
+        assert process.wait(timeout=120) == 128 + number
+        assert _locks(project) == []
     reviewed_and_applied(project, stack)
     live.running_pods(project.namespace, 8)
 
