@@ -13,7 +13,12 @@ import pytest
 from tests.engine.live import Live, until
 from tests.support.generated_pods import single_changes
 from tests.support.pod_security import CASES, good_pod, judged_by_us, level_environment
+from tests.support.repository import names, read
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import render_job
 from trainform.rules.limits.pod_security import CONTROLS, Openings, controls, violated
+from trainform.spec import Environment, Experiment
+from trainform.spec.launchers import LAUNCHERS
 
 LEVELS = ("baseline", "restricted")
 
@@ -129,6 +134,30 @@ def test_every_value_alone(level: str, live: Live, namespaces: dict[str, str]) -
     of_level = {WORDS[control.name] for control in controls(level)}
     of_baseline = {WORDS["hostPathVolumes"]} if level == "restricted" else set()
     assert of_level - of_baseline <= seen, "every control is broken"
+
+
+@pytest.mark.proof("the pods of every launcher and operator under the level `restricted`")
+def test_the_pods_of_every_launcher_are_admitted(live: Live, namespaces: dict[str, str]) -> None:
+    """As a user other than root, and without the node's network. test_backends shows that controllers create these
+    pods."""
+    namespace = namespaces["restricted"]
+    opened = {"namespace": {"name": namespace}, "limits": {"pod_security": "restricted"}, "rdma": None}
+    environment = Environment.model_validate({**read("environments", "dev"), **opened})
+    admitted: dict[str, set[str]] = {backend: set() for backend in BACKENDS}
+    for name in names("experiments"):
+        data = read("experiments", name)
+        for field in ("network", "environments", "priority_class"):
+            data.pop(field, None)
+        for backend in BACKENDS:
+            parts = {**data, "backend": backend, "run_as": {"user": 1000, "home": "/home/trainer"}}
+            job = render_job(Experiment.model_validate(parts), environment)
+            pods, _ = ([], {}) if job.problems else BACKENDS[backend].pods(job.plan, job.manifests)
+            for pod in pods:
+                pod["spec"].pop("serviceAccountName", None)  # operators create some of the accounts
+                assert server_says(live, namespace, pod) == set(), (name, backend)
+                admitted[backend] |= {*data["launcher"]}
+    assert admitted["volcano"] == admitted["jobset"] == {*LAUNCHERS}
+    assert all(admitted.values())
 
 
 def test_every_control_has_the_servers_words() -> None:
