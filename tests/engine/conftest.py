@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.engine.live import Live, until
+from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.support.repository import ROOT
 from trainform.local.sandbox.certificates import Certificates
@@ -128,12 +128,9 @@ def addons_project(tmp_path: Path, addons_environ: dict[str, str], addons_live: 
 
 
 def own_namespace(live: Live) -> Iterator[str]:
-    """Makes a namespace, and deletes it at the end."""
+    """Yield the name of a new namespace, which is deleted at the end."""
     name = f"t-{next(_numbers)}"
-    live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    # the controller makes this account in each new namespace; pods are refused before
-    path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    until(lambda: live.request("GET", path).status_code == 200, f"the service account of {name}")
+    live.make_namespace(name)
     yield name
     live.delete("namespaces", name)
     # queues have no namespace; one that a test left must not meet the next test

@@ -93,6 +93,13 @@ class Live:
         created: dict[str, Any] = response.json()
         return created
 
+    def make_namespace(self, name: str, **labels: str) -> None:
+        """Make a namespace, and wait for its account: the server refuses pods before a controller has made it."""
+        metadata = {"name": name, "labels": labels}
+        self.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        until(lambda: self.request("GET", path).status_code == 200, f"the service account of {name}")
+
     def make(self, body: dict[str, Any], dry_run: bool = False) -> dict[str, Any]:
         """The object as the server keeps it, or would keep it; fails the test with the server's words where it does
         not. A field that the server does not know is an error, as it is when Pulumi applies an object."""
@@ -122,11 +129,15 @@ class Live:
         response = self.request("DELETE", self.path(plural, namespace, name))
         assert response.status_code in (200, 202, 404), response.text
 
+    def merge(self, path: str, patch: dict[str, Any], manager: str = "tests") -> None:
+        """Change an object by a merge patch, as this manager of its fields."""
+        kind = "application/merge-patch+json"
+        response = self.request("PATCH", f"{path}?fieldManager={manager}", patch, kind)
+        assert response.status_code == 200, response.text
+
     def report(self, pod: str, namespace: str, status: dict[str, Any]) -> None:
         """Merge into a pod's status, as its kubelet would say it."""
-        path = f"{self.path('pods', namespace, pod)}/status"
-        response = self.request("PATCH", path, {"status": status}, "application/merge-patch+json")
-        assert response.status_code == 200, response.text
+        self.merge(f"{self.path('pods', namespace, pod)}/status", {"status": status})
 
     def evict(self, pod: str, namespace: str) -> None:
         """Ask a pod to leave its node, as `kubectl drain` does."""

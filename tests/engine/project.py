@@ -208,6 +208,10 @@ class Project:
         """Run any command with the project's environment."""
         return run(words, self.folder, {**self.environ, **environ}, timeout)
 
+    def trainform(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
+        """Run trainform with the project's environment."""
+        return self.run(sys.executable, "-m", "trainform", *words, timeout=timeout, **environ)
+
     def review(self, *words: str) -> Reviewed:
         """`trainform review` of what the words name, in every form. Fails the test where one of them holds a secret of
         this project."""
@@ -215,7 +219,7 @@ class Project:
         for file in files.values():
             file.unlink(missing_ok=True)
         named = [word for file in files.values() for word in ("-o", str(file))]
-        ran = self.run(sys.executable, "-m", "trainform", "review", *named, *words)
+        ran = self.trainform("review", *named, *words)
         assert "Traceback" not in ran.output, ran.output
         forms = {form: file.read_text() for form, file in files.items() if file.exists()} | {"shown": ran.output}
         assert leaks(forms, self.secrets) == []

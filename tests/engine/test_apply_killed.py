@@ -7,13 +7,14 @@ import contextlib
 import json
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.engine.applying import TRAINFORM, apply, check, failed, refused, reviewed_and_applied, save
+from tests.engine.applying import apply, check, failed, refused, reviewed_and_applied, save
 from tests.engine.interruption import kill_all
 from tests.engine.live import Live, until
 from tests.engine.project import Project
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.proof("kills at every moment")
 def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
     """A command in the background, whose output nobody sees."""
     return subprocess.Popen(
-        [*TRAINFORM, *words],
+        [sys.executable, "-m", "trainform", *words],
         cwd=project.folder,
         env={**project.environ, "PULUMI_SKIP_CHECKPOINTS": "false"},
         stdin=subprocess.DEVNULL,

@@ -325,9 +325,7 @@ def test_an_environments_own_stack_is_compared_with_its_file(addons_project: Pro
     (found,) = drift(project, stack).values()
     assert found["outcome"] == "in sync"
     project.environment(queues=queues)
-    edited = live.request("PATCH", f"{live.path('queues', None, 'night')}?fieldManager=kubectl-edit",
-        {"spec": {"weight": 7}}, MERGE)  # fmt: skip
-    assert edited.status_code == 200
+    live.merge(live.path("queues", None, "night"), {"spec": {"weight": 7}}, "kubectl-edit")
     (found,) = drift(project, stack, code=3).values()
     ((field,),) = (each["fields"] for each in found["objects"])
     assert (field["path"], field["was"], field["now"]) == ("spec.weight", 3, 7)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.engine.live import Live, until
+from tests.engine.live import Live
 from tests.support.generated_pods import single_changes
 from tests.support.pod_security import CASES, good_pod, judged_by_us, level_environment
 from tests.support.repository import names, read
@@ -54,12 +54,7 @@ def namespaces(live: Live) -> Iterator[dict[str, str]]:
     """A namespace for each level that enforces it, with one pod that both levels admit."""
     made = {level: f"t-pod-security-{level}" for level in LEVELS}
     for level, name in made.items():
-        labels = {"pod-security.kubernetes.io/enforce": level}
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-        live.create("namespaces", body)
-    for name in made.values():
-        path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-        until(lambda path=path: live.request("GET", path).status_code == 200, f"the service account of {name}")  # type: ignore[misc]
+        live.make_namespace(name, **{"pod-security.kubernetes.io/enforce": level})
         live.create("pods", {"apiVersion": "v1", "kind": "Pod", **good_pod(), "metadata": {"name": "there"}}, name)
     yield made
     for name in made.values():

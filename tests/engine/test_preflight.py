@@ -24,7 +24,6 @@ from trainform.spec import Environment, Experiment
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"
 TOKEN = {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}
-MERGE = "application/merge-patch+json"
 Ask = Callable[..., Outcome]
 
 
@@ -165,7 +164,7 @@ def test_what_a_platform_team_adds(ask: Ask, project: Project, live: Live) -> No
     assert [what for what, _ in down] == ["the pods of worker"]
     assert 'failed calling webhook "pods.example.com"' in down[0][1]
     labels = {"pod-security.kubernetes.io/warn": "restricted"}
-    live.request("PATCH", live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}}, MERGE)
+    live.merge(live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}})
     (warning,) = until(lambda: ask().warnings or None, "the label to hold")
     assert warning.startswith('the pods of worker: would violate PodSecurity "restricted:latest"')
     with refusing(live, project.namespace, dry_runs=True):
@@ -240,8 +239,7 @@ def test_changes_of_existing_objects(project: Project, live: Live, stiff: str) -
     project.up(stack)
 
     path = live.path("queues", None, "night")
-    edit = live.request("PATCH", f"{path}?fieldManager=autoscaler", {"spec": {"weight": 7}}, MERGE)
-    assert edit.status_code == 200, edit.text
+    live.merge(path, {"spec": {"weight": 7}}, "autoscaler")
     project.unchanged(platform)
     changed = {**own, "queues": {"night": {"weight": 5}}, "priority_classes": {"rush": {"value": 2000}},
                "claims": {"datasets": {"size": "2Gi", "class": "stiff"}}}  # fmt: skip

@@ -126,8 +126,7 @@ def test_what_a_refresh_finds(engine: Project, live: Live, request: pytest.Fixtu
     live.delete("persistentvolumeclaims", "bert-logs", engine.namespace)
     until(lambda: live.find("persistentvolumeclaims", "bert-logs", engine.namespace) is None, "the claim to be gone")
     edited = {"spec": {"publishNotReadyAddresses": False}}
-    path = f"{live.path('services', engine.namespace, 'bert')}?fieldManager=kubectl-edit"
-    assert live.request("PATCH", path, edited, "application/merge-patch+json").status_code == 200
+    live.merge(live.path("services", engine.namespace, "bert"), edited, "kubectl-edit")
 
     engine.experiment("bert", {**bert, "storage": {"runs": volumes["runs"]}})
     ran = run_preview(stack, engine.folder, ["--refresh"])

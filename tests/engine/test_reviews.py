@@ -113,13 +113,7 @@ def update(story: Story) -> None:
 
 def edit_service(story: Story) -> None:
     path = story.live.path("services", story.project.namespace, NAME)
-    response = story.live.request(
-        "PATCH",
-        f"{path}?fieldManager=kubectl-edit",
-        {"spec": {"publishNotReadyAddresses": False}},
-        "application/merge-patch+json",
-    )
-    assert response.status_code == 200, response.text
+    story.live.merge(path, {"spec": {"publishNotReadyAddresses": False}}, "kubectl-edit")
 
 
 def finish_job(story: Story) -> None:

@@ -3,7 +3,6 @@ nothing else."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -164,4 +163,4 @@ def test_a_platform_engineer_runs_the_stack_of_an_environment(project: Project, 
 def test_ci_checks_without_any_account(project: Project) -> None:
     project.experiment("mine", JOB)
     for words in (("check", "mine", "-e", "dev"), ("check", "-e", "dev"), ("render", "-e", "dev")):
-        project.run(sys.executable, "-m", "trainform", *words, KUBECONFIG="/nowhere").succeeded()
+        project.trainform(*words, KUBECONFIG="/nowhere").succeeded()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from trainform.plan import Plan
 
 pytestmark = pytest.mark.proof("further cases of the SSH identity")
 
-TRAINFORM = (sys.executable, "-m", "trainform")
 SECRET = "allreduce-ssh"  # noqa: S105 - a name
 
 
@@ -63,7 +61,7 @@ def everything_shown(project: Project, stack: str, logs: Path) -> Iterator[tuple
         yield " ".join(words), project.pulumi(*words, "-s", stack).succeeded()
     for words in (("render",), ("plan",), ("plan", "--output", "json"), ("check", "--output", "json")):
         verb, *options = words
-        output = project.run(*TRAINFORM, verb, "allreduce", "-e", "dev", *options).succeeded()
+        output = project.trainform(verb, "allreduce", "-e", "dev", *options).succeeded()
         yield f"trainform {' '.join(words)}", output
     for path in project.folder.rglob("*"):
         if path.is_file() and path.suffix not in (".py", ".pyc"):
