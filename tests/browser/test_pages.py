@@ -38,7 +38,7 @@ rest = pytest.mark.proof("every kind of report, in both widths and schemes; `mak
 
 @contextlib.contextmanager
 def opened(browser: Browser, folder: Path, name: str, **options: Any) -> Iterator[Page]:
-    """The page of a report, opened as a file. Nothing else is loaded, and nothing is said on the console."""
+    """Yield the page of a report, opened as a file. Nothing else is loaded, and nothing is said on the console."""
     file = folder / f"{name}.html"
     file.write_text(html.render(REVIEWS[name]), encoding="utf-8")
     wrong: list[str] = []

@@ -23,7 +23,7 @@ LOOKED_FOR = ("TrainingRuntime",)  # by the webhook of TrainJobs
 
 
 def offered(live: Live) -> Iterator[Environment]:
-    """The generators' environment, with its queues open and its namespace there, until the end."""
+    """Yield the generators' environment, with its queues open and its namespace there, until the end."""
     environment = Environment.model_validate({**ENVIRONMENT, "namespace": {"name": NAMESPACE, "create": True}})
     made = [manifest for manifest in platform_manifests(environment) if not manifest.patch]
     for manifest in made:
@@ -44,8 +44,8 @@ def offered(live: Live) -> Iterator[Environment]:
 
 
 def not_kept(live: Live, plan: Plan) -> Iterator[str]:
-    """What the server would change of the objects of a job; fails the test with the server's words where it would not
-    take one."""
+    """Yield what the server would change of the objects of a job; fails the test with the server's words where it would
+    not take one."""
     there: list[dict[str, Any]] = []
     try:
         for manifest in job_manifests(plan):
@@ -68,7 +68,7 @@ def make(live: Live, plan: Plan, manifests: Iterable[Manifest]) -> None:
 
 
 def _made(live: Live, body: dict[str, Any], dry_run: bool) -> dict[str, Any]:
-    """The object as the server keeps it. The webhooks of a TrainJob learn of its runtime a moment after that was
+    """Return the object as the server keeps it. The webhooks of a TrainJob learn of its runtime a moment after that was
     made."""
 
     def made() -> dict[str, Any] | None:
@@ -83,8 +83,8 @@ def _made(live: Live, body: dict[str, Any], dry_run: bool) -> dict[str, Any]:
 
 
 def _alone(plan: Plan, manifest: Manifest) -> dict[str, Any]:
-    """The object as it is taken by itself: a queue of its own is only dry-run as well, and Volcano wants one that is
-    open."""
+    """Return the object as it is taken by itself: a queue of its own is only dry-run as well, and Volcano wants one
+    that is open."""
     body = copy.deepcopy(manifest.body)
     if body["kind"] == "Secret" and plan.ssh is not None:
         body["stringData"] = identity_files(ssh_names(plan), SSH_SECRET, plan.ssh.rotation)

@@ -223,13 +223,13 @@ class Life:
         }
 
     def _unheeded(self, role: RolePlan) -> bool:
-        """True if a failed pod of the role stays so while the job goes on."""
+        """Return True if a failed pod of the role stays so while the job goes on."""
         if self.plan.backend != defaults.VOLCANO:
             return False
         return role.restart == "never" and is_unheeded(self.plan, role, POD_FAILED)
 
     def _lacks(self, role: RolePlan) -> bool:
-        """True if fewer pods of the role are left than the job needs, after one has failed."""
+        """Return True if fewer pods of the role are left than the job needs, after one has failed."""
         return self._unheeded(role) and role.launched and role.min_available == role.replicas
 
     def _may_end(self, name: str) -> bool:
@@ -301,7 +301,7 @@ def _key(body: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _jobs(live: Live, stories: Sequence[tuple[Life, Story]]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """The job objects of all stories: one look for each kind."""
+    """Return the job objects of all stories: one look for each kind."""
     bodies = [job_body(life.manifests) for life, _ in stories]
     kinds = {(body["apiVersion"], body["kind"]): body for body in bodies}
     return {
@@ -312,7 +312,7 @@ def _jobs(live: Live, stories: Sequence[tuple[Life, Story]]) -> dict[tuple[str, 
 
 
 def _pods(live: Live, namespace: str) -> dict[str, list[Pod]]:
-    """The pods of each job."""
+    """Return the pods of each job."""
     found: dict[str, list[Pod]] = {}
     for pod in live.find_all("pods", namespace):
         labels = pod["metadata"].get("labels", {})

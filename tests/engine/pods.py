@@ -20,7 +20,7 @@ def hostname(pod: dict[str, Any]) -> str:
 
 
 def pods_of(live: Live, plan: Plan) -> dict[str, dict[str, Any]]:
-    """The running pods of a plan by name, once all of them run."""
+    """Return the running pods of a plan by name, once all of them run."""
 
     def running() -> dict[str, dict[str, Any]] | None:
         found = {

@@ -36,12 +36,12 @@ LARGE_ONE_IN = 3  # examples: only these keep such annotations
 
 @pytest.fixture(scope="module")
 def environment(addons_live: Live) -> Iterator[Environment]:
-    """What the generated experiments need, on the cluster with every operator."""
+    """Yield what the generated experiments need, on the cluster with every operator."""
     yield from offered(addons_live)
 
 
 def without_large_notes(data: dict[str, Any]) -> dict[str, Any]:
-    """The experiment less its annotations of 200 kB, which would cost the server a third of its time."""
+    """Return the experiment less its annotations of 200 kB, which would cost the server a third of its time."""
     for part in (data, *data["roles"].values()):
         if sum(map(len, part.get("annotations", {}).values())) > LARGE:
             del part["annotations"]

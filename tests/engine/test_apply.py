@@ -19,7 +19,7 @@ WRONG = "not the passphrase of the project"
 
 
 def variable(value: str) -> Callable[[dict[str, Any]], object]:
-    """An edit of an experiment: a new revision."""
+    """Return an edit of an experiment: a new revision."""
     return lambda data: data.setdefault("env", {}).update(LETTER=value)
 
 
@@ -97,7 +97,7 @@ def test_whatever_moves_is_named_and_nothing_is_changed(project: Project, live: 
 
 
 def another_version(project: Project, folder: Path) -> str:
-    """A PATH on which `pulumi` says that it is a newer one, and else is the real one."""
+    """Return a PATH on which `pulumi` says that it is a newer one, and else is the real one."""
     real = shutil.which("pulumi", path=project.environ["PATH"])
     shim = folder / "newer" / "pulumi"
     shim.parent.mkdir()

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.proof("kills at every moment")
 
 
 def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
-    """A command in the background, whose output nobody sees."""
+    """Start a command in the background, without its output."""
     return subprocess.Popen(
         [sys.executable, "-m", "trainform", *words],
         cwd=project.folder,
@@ -38,13 +38,13 @@ def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
 
 @pytest.fixture
 def stack(project: Project) -> str:
-    """The stack of `extras`, not up."""
+    """Return the stack of `extras`, not up."""
     project.copied("extras")
     return project.stack("extras")
 
 
 def engine_of(process: subprocess.Popen[bytes], verb: str) -> psutil.Process:
-    """The engine that the command has started."""
+    """Return the engine that the command has started."""
 
     def found() -> psutil.Process | None:
         for child in psutil.Process(process.pid).children():

@@ -31,7 +31,7 @@ CLAIM = "cloud-ai-test-pvc-1"  # of the environment's stack
 
 
 def able(backend: str) -> list[str]:
-    """The teaching experiments that the operator can run."""
+    """Return the teaching experiments that the operator can run."""
     environment = load_environment("dev", ROOT).or_raise()
     return [name for name in EXPERIMENTS if not job_problems(on_backend(name, backend), environment)]
 
@@ -50,7 +50,7 @@ def small(data: dict[str, Any]) -> None:
 
 @pytest.fixture
 def many(addons_project: Project, addons_live: Live) -> Project:
-    """A project whose one stack has all experiments."""
+    """Return a project whose one stack has all experiments."""
     claim = {
         "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": CLAIM},
         "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}},
@@ -68,7 +68,7 @@ def one_each() -> Pairs:
 
 
 def every() -> Pairs:
-    """All that can be run, on every operator."""
+    """Return all that can be run, on every operator."""
     pairs = {f"{name}-{backend}": (name, backend) for backend in BACKENDS for name in able(backend)}
     assert {backend for _, backend in pairs.values()} == {*BACKENDS}
     return pairs

@@ -24,13 +24,13 @@ PROVIDER = "pulumi:providers:kubernetes"
 
 @pytest.fixture(scope="module")
 def other(twin_sandbox: Sandbox) -> Sandbox:
-    """A second cluster, with the same contexts."""
+    """Return a second cluster, with the same contexts."""
     return twin_sandbox
 
 
 @pytest.fixture
 def other_live(twin_live: Live, project: Project) -> Iterator[Live]:
-    """The second cluster, where the project's namespace exists too."""
+    """Yield the second cluster, where the project's namespace exists too."""
     twin_live.make_namespace(project.namespace)
     yield twin_live
     twin_live.delete("namespaces", project.namespace)
@@ -52,8 +52,8 @@ def resources(project: Project, stack: str) -> list[dict[str, Any]]:
 
 
 def provider(project: Project, stack: str) -> dict[str, Any]:
-    """The only provider of Kubernetes: no object is made by a default one, which takes whichever cluster is the current
-    one."""
+    """Return the only provider of Kubernetes: no object is made by a default one, which takes whichever cluster is the
+    current one."""
     (found,) = (each for each in resources(project, stack) if each["type"] == PROVIDER)
     return found
 
@@ -144,7 +144,7 @@ def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces
 
 
 def deployed_on(project: Project, live: Live) -> tuple[str, str]:
-    """The stack of `hello`, bound to the cluster and deployed on it; the name of its job."""
+    """Return the stack of `hello`, bound to the cluster and deployed on it; the name of its job."""
     bind(project, live)
     project.copied("hello")
     stack = project.stack("hello")
@@ -154,8 +154,8 @@ def deployed_on(project: Project, live: Live) -> tuple[str, str]:
 
 
 def made_on_both(project: Project, live: Live, other_live: Live, other: Sandbox) -> tuple[str, str]:
-    """The stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the second;
-    the name of the job."""
+    """Return the stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the
+    second; the name of the job."""
     project.copied("hello")
     bind(project, other_live)
     theirs = project.program_stack("theirs.dev", {"trainform:experiment": "hello"})

@@ -43,7 +43,7 @@ class Clone:
         self.shell("echo .venv >> .git/info/exclude")
 
     def shell(self, script: str) -> str:
-        """What a script prints that must succeed."""
+        """Return what a script prints that must succeed."""
         return self.run("bash", "-c", script).succeeded()
 
     def run(self, *words: str) -> Ran:
@@ -55,20 +55,20 @@ class Clone:
         return self.run(*TRAINFORM, "demo").succeeded()
 
     def changed(self) -> str:
-        """What git sees."""
+        """Return what git sees."""
         return self.shell("git status --porcelain")
 
 
 @pytest.fixture
 def clone(tmp_path: Path, toolchain: Toolchain) -> Iterator[Clone]:
-    """A clone, whose sandbox ends with the test."""
+    """Yield a clone, whose sandbox ends with the test."""
     clone = Clone(tmp_path / "clone")
     yield clone
     clone.run(*TRAINFORM, "sandbox", "down", "--purge").succeeded()
 
 
 def pasted(clone: Clone, demo: str) -> str:
-    """What the commands print that the demo offers at its end, typed into a new shell elsewhere."""
+    """Return what the commands print that the demo offers at its end, typed into a new shell elsewhere."""
     _, _, text = demo.partition("Now try it yourself")
     lines = [line.strip() for line in text.splitlines()]
     first = [line for line in lines if line.startswith(("cd ", "source "))]
@@ -80,7 +80,7 @@ def pasted(clone: Clone, demo: str) -> str:
 
 
 def interrupted_demo(clone: Clone, log: Path) -> str:
-    """What a demo prints that is interrupted in the middle of the experiment's `up`."""
+    """Return what a demo prints that is interrupted in the middle of the experiment's `up`."""
     with log.open("w") as output:
         demo = subprocess.Popen(
             [*TRAINFORM, "demo"],

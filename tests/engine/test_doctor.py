@@ -28,7 +28,7 @@ DEPLOY = "pulumi stack select --create dev && pulumi up -s dev"
 
 
 def doctor(project: Project, *words: str, code: int = 0) -> dict[str, Any]:
-    """What it finds, as data."""
+    """Return what it finds, as data."""
     ran = project.trainform("doctor", "--output", "json", *PATIENCE, *words)
     assert ran.code == code, ran.output
     answer: dict[str, Any] = json.loads(ran.output)
@@ -56,7 +56,7 @@ def allow(live: Live, namespace: str, verbs: Mapping[str, Sequence[str]]) -> Non
 
 @pytest.fixture
 def researcher(project: Project, live: Live) -> Project:
-    """The project of an account that may do nothing yet."""
+    """Return the project of an account that may do nothing yet."""
     namespace = project.namespace
     collection = f"/api/v1/namespaces/{namespace}/serviceaccounts"
     made = live.request("POST", collection, {"metadata": {"name": ACCOUNT}})

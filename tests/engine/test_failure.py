@@ -138,7 +138,7 @@ class Training:
         until(again, f"{end} to come back")
 
     def came_back(self, before: Uids, *ends: str) -> Uids:
-        """The pods, once those are new; fails the test where another is new too."""
+        """Return the pods, once those are new; fails the test where another is new too."""
 
         def again() -> Uids | None:
             now = uids({end: pod for end, pod in self.pods().items() if _runs(pod)})
@@ -170,7 +170,7 @@ Start = Callable[[str], Training]
 
 @pytest.fixture(scope="module")
 def stack(shared_project: Project) -> str:
-    """The stack of all experiments, up."""
+    """Return the stack of all experiments, up."""
     for name, changes in EXPERIMENTS.items():
         shared_project.experiment(name, TRAINING | changes)
     shared_project.copied("allreduce")

@@ -70,16 +70,16 @@ class Jobs:
     rendered: Mapping[str, RenderedJob]
 
     def named(self, *starts: str) -> list[str]:
-        """The experiments whose names begin with one of these words."""
+        """Return the experiments whose names begin with one of these words."""
         return [name for name in self.rendered if name.partition("-")[0] in starts]
 
     def pods(self, name: str, role: str = "") -> list[dict[str, Any]]:
-        """The pods of a job, or of one of its roles, once all run."""
+        """Return the pods of a job, or of one of its roles, once all run."""
         pods = pods_of(self.live, self.rendered[name].plan).values()
         return [pod for pod in pods if role in ("", pod["metadata"]["labels"][defaults.ROLE_LABEL])]
 
     def body(self, name: str) -> dict[str, Any]:
-        """The live job object."""
+        """Return the live job object."""
         job = self.rendered[name]
         same_kind = self.live.find_like(job_body(job.manifests))
         return next(body for body in same_kind if body["metadata"]["name"] == job.plan.job)
@@ -113,7 +113,7 @@ class Jobs:
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory, addons_environ: dict[str, str], addons_live: Live) -> Iterator[Jobs]:
-    """All experiments, up."""
+    """Yield all experiments, up."""
     for project in own_project(tmp_path_factory.mktemp("outcomes"), addons_environ, addons_live):
         for name, data in EXPERIMENTS.items():
             project.experiment(name, data)

@@ -66,7 +66,7 @@ class Newcomer:
         }
 
     def shell(self, folder: Path, kind: str = "bash") -> PastingShell:
-        """A new shell in a folder."""
+        """Return a new shell in a folder."""
         return PastingShell(kind, folder, self.environ)
 
     def paste(self, shell: PastingShell, block: Block) -> Pasted:
@@ -75,14 +75,14 @@ class Newcomer:
         return shell.paste("\n".join(lines))
 
     def changed(self) -> list[str]:
-        """What git sees in the clone."""
+        """Return what git sees in the clone."""
         words = ["git", "status", "--porcelain", "--untracked-files=all"]
         return subprocess.run(words, cwd=self.clone, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 @contextlib.contextmanager
 def newcomer_in(folder: Path) -> Iterator[Newcomer]:
-    """A newcomer before the first block; the sandboxes of the clone end with them."""
+    """Yield a newcomer before the first block; the sandboxes of the clone end with them."""
     newcomer = Newcomer(folder)
     try:
         yield newcomer
@@ -94,7 +94,8 @@ def newcomer_in(folder: Path) -> Iterator[Newcomer]:
 
 @pytest.fixture(scope="module")
 def newcomer(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Newcomer]:
-    """A newcomer who has pasted the README's commands: a clone, its Python environment, and the demo on its sandbox."""
+    """Yield a newcomer who has pasted the README's commands: a clone, its Python environment, and the demo on its
+    sandbox."""
     [first] = blocks_of("sh", README)
     assert first.text.count(ADDRESS) == 1
     with newcomer_in(tmp_path_factory.mktemp("newcomer")) as newcomer:

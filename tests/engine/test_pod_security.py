@@ -51,7 +51,7 @@ SERVER_WORDS = {*WORDS.values(), HOST_PORT}
 
 @pytest.fixture(scope="module")
 def namespaces(live: Live) -> Iterator[dict[str, str]]:
-    """A namespace for each level that enforces it, with one pod that both levels admit."""
+    """Yield a namespace for each level that enforces it, with one pod that both levels admit."""
     made = {level: f"t-pod-security-{level}" for level in LEVELS}
     for level, name in made.items():
         live.make_namespace(name, **{"pod-security.kubernetes.io/enforce": level})
@@ -62,7 +62,7 @@ def namespaces(live: Live) -> Iterator[dict[str, str]]:
 
 
 def server_says(live: Live, namespace: str, pod: dict[str, Any]) -> set[str] | None:
-    """The controls that the server finds violated; None if the pod is invalid in itself."""
+    """Return the controls that the server finds violated; None if the pod is invalid in itself."""
     body = {**pod, "apiVersion": "v1", "kind": "Pod", "metadata": {**pod.get("metadata", {}), "name": "tried"}}
     return _controls(live.request("POST", f"{live.path('pods', namespace)}?dryRun=All", body))
 
@@ -82,7 +82,7 @@ def _controls(response: httpx2.Response) -> set[str] | None:
 
 
 def we_say(level: str, pod: dict[str, Any]) -> set[str]:
-    """The controls that we find violated, in the server's words."""
+    """Return the controls that we find violated, in the server's words."""
     environment = level_environment(level)
     words = {WORDS[control.name] for control, _ in violated(level, pod, Openings.of(environment))}
     if level == "restricted" and WORDS["hostPathVolumes"] in words:

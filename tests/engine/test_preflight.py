@@ -29,7 +29,7 @@ Ask = Callable[..., Outcome]
 
 @pytest.fixture
 def ask(project: Project, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """The preflight of a job without the rules that would find its mistakes before."""
+    """Return the preflight of a job without the rules that would find its mistakes before."""
 
     def asking(account: str | None = None, **parts: Any) -> Outcome:
         monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"] if account is None else account)
@@ -44,7 +44,7 @@ def ask(project: Project, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
 
 def findings(ask: Ask, **parts: Any) -> Sequence[tuple[str, str]]:
-    """What the preflight refuses."""
+    """Return what the preflight refuses."""
     with pytest.raises(ClusterError) as refused:
         ask(**parts)
     return refused.value.findings or [(refused.value.message, refused.value.fix)]
@@ -193,7 +193,7 @@ SIZES = {"size": "1Gi", "class": "stiff", "mount": "/runs", "keep": True}
 
 @pytest.fixture
 def stiff(live: Live) -> Iterator[str]:
-    """A storage class whose claims cannot grow."""
+    """Yield a storage class whose claims cannot grow."""
     body = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": STIFF},
             "provisioner": "example.com/disk", "volumeBindingMode": "WaitForFirstConsumer"}  # fmt: skip
     live.make(body)

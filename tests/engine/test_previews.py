@@ -28,7 +28,7 @@ KEPT, NOT_KEPT = ({"storage": {"runs": {"size": "1Gi", "mount": "/runs", "keep":
 
 @pytest.fixture
 def engine(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """The project, with the variables of its shell for this process."""
+    """Return the project, with the variables of its shell for this process."""
     for name, value in project.environ.items():
         monkeypatch.setenv(name, value)
     return project
@@ -44,7 +44,7 @@ def changes(preview: Preview) -> list[tuple[str, str]]:
 
 
 def refreshed(preview: Preview) -> dict[str, str]:
-    """What each refresh has found, by the name of the object."""
+    """Return what each refresh has found, by the name of the object."""
     return {name_before(step): "gone" if step.new is None else "changed" for step in preview.refreshed}
 
 

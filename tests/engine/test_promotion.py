@@ -35,7 +35,8 @@ DEV, PROD = "bert.dev", "bert.prod"
 
 @pytest.fixture
 def prod(project: Project, live: Live) -> Iterator[str]:
-    """The namespace of a second environment, in which images come from a mirror, and the experiment's stack there."""
+    """Yield the namespace of a second environment, in which images come from a mirror, and the experiment's stack
+    there."""
     name = f"{project.namespace}-prod"
     live.make_namespace(name)
     data = read("environments", "dev") | {"name": "prod", "namespace": {"name": name}, "queues": {}, "claims": {}}
@@ -77,7 +78,7 @@ def promote(project: Project, *words: str, also: str = "") -> Ran:
 
 
 def state_of(project: Project, stack: str) -> str:
-    """What the history says of the stack."""
+    """Return what the history says of the stack."""
     told = project.trainform("history", "bert", "--output", "json").succeeded()
     (found,) = [each["state"] for each in json.loads(told)["stacks"] if each["stack"] == stack]
     return str(found)

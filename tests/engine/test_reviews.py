@@ -88,7 +88,7 @@ class Story:
         self.live.running_pods(self.project.namespace, expected)
 
     def review(self, which: str) -> Reviewed:
-        """The report of one of the stacks."""
+        """Return the report of one of the stacks."""
         return self.project.review(self.stacks[which])
 
     def apply(self, which: str, report: Mapping[str, Any]) -> None:
@@ -153,7 +153,7 @@ def make_secret(story: Story) -> None:
 
 
 def without_names(headline: str, namespace: str) -> str:
-    """The headline with any revision, age, namespace and version of trainform."""
+    """Return the headline with any revision, age, namespace and version of trainform."""
     for found, word in ((r"-[0-9a-f]{6}\b", "-REVISION"), (r"\bup (less than a minute|\d+ \w+)", "up AGE")):
         headline = re.sub(found, word, headline)
     return headline.replace(namespace, "NAMESPACE").replace(version("trainform"), "VERSION")

@@ -61,7 +61,7 @@ def post(live: Live, path: str, body: dict[str, Any], again: bool = False) -> di
 
 
 def kubeconfig(project: Project, token: str, name: str) -> str:
-    """The project's kubeconfig for another account."""
+    """Return the project's kubeconfig for another account."""
     config = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())
     config["users"] = [{"name": user["name"], "user": {"token": token}} for user in config["users"]]
     path = project.folder / f"{name}.kubeconfig"

@@ -36,7 +36,7 @@ def keys(plan: Plan, rotation: int) -> dict[str, str]:
 
 
 def kept(live: Live, namespace: str, name: str = SECRET) -> dict[str, str]:
-    """The files of the live Secret."""
+    """Return the files of the live Secret."""
     data = live.get("secrets", name, namespace)["data"]
     return {key: base64.b64decode(value).decode() for key, value in data.items()}
 
@@ -71,14 +71,14 @@ def everything_shown(project: Project, stack: str, logs: Path) -> Iterator[tuple
 
 
 def changed_kinds(preview: str) -> list[tuple[str, str]]:
-    """What happens to which kinds, from a preview in JSON."""
+    """Return what happens to which kinds, from a preview in JSON."""
     steps = json.loads(preview[preview.index("{") :])["steps"]
     return [(step["op"], step["urn"].split("::")[2].rpartition(":")[2]) for step in steps if step["op"] != "same"]
 
 
 @pytest.fixture
 def stack(project: Project) -> str:
-    """The stack of `allreduce`, not up and without a secret."""
+    """Return the stack of `allreduce`, not up and without a secret."""
     project.copied("allreduce")
     return project.stack("allreduce")
 

@@ -21,7 +21,7 @@ KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 
 
 def sweep(backend: str, replicas: int = 2, **parts: Any) -> dict[str, Any]:
-    """An experiment on this operator."""
+    """Return an experiment on this operator."""
     return {
         "backend": backend,
         "image": "registry.example.com/ai/pytorch-training:latest",
@@ -68,7 +68,7 @@ def write(project: Project, experiments: dict[str, dict[str, Any]]) -> None:
 
 
 def job(live: Live, project: Project, name: str, backend: str) -> dict[str, Any]:
-    """The job object of an experiment as it is now."""
+    """Return the job object of an experiment as it is now."""
     return live.get(PLURALS[backend], project.plan(name).job, project.namespace)
 
 
@@ -110,7 +110,7 @@ def test_suspend_elastic_replicas_and_ttl_change_in_place(addons_project: Projec
 
 @pytest.fixture
 def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
-    """A LocalQueue `team`, and the name of its ClusterQueue, which holds everything back."""
+    """Yield a LocalQueue `team`, and the name of its ClusterQueue, which holds everything back."""
     project, live = addons_project, addons_live
     name = project.namespace
     quotas = [{"name": resource, "nominalQuota": quota} for resource, quota in (("cpu", "32"), ("memory", "64Gi"))]
@@ -137,7 +137,7 @@ def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
 
 
 def on_kueue(**parts: Any) -> dict[str, dict[str, Any]]:
-    """An experiment on each operator that Kueue holds back."""
+    """Return an experiment on each operator that Kueue holds back."""
     return {backend: sweep(backend, **parts) for backend in ("jobset", "trainer")}
 
 

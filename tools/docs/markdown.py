@@ -11,7 +11,7 @@ _BLANK = "\N{NO-BREAK SPACE}"
 
 
 def paragraph(text: str, first: str = "", rest: str = "") -> str:
-    """The text in short lines, code in one piece; `first` and `rest` stand before the first line and before each
+    """Return the text in short lines, code in one piece; `first` and `rest` stand before the first line and before each
     other."""
     whole = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", _BLANK), text)
     lines = textwrap.wrap(
@@ -26,7 +26,7 @@ def paragraph(text: str, first: str = "", rest: str = "") -> str:
 
 
 def item(text: str, depth: int = 0) -> str:
-    """An item of a list, `depth` levels below another."""
+    """Return an item of a list, `depth` levels below another."""
     return paragraph(text, f"{'  ' * depth}- ", f"{'  ' * depth}  ")
 
 
