@@ -110,14 +110,21 @@ def test_the_engine_ends_its_work_when_the_command_alone_is_killed(project: Proj
 
 
 def test_an_apply_that_is_interrupted_gives_back_the_lock(project: Project, live: Live, stack: str) -> None:
-    for number, moment in ((signal.SIGINT, "the service is made"), (signal.SIGTERM, "the queue is made")):
-        process = start(project, "apply", str(save(project, stack)))
-        until(lambda moment=moment: MOMENTS[moment](live, project.namespace), moment)  # type: ignore[misc]
-        process.send_signal(number)
-        assert process.wait(timeout=120) == 128 + number
-        assert _locks(project) == []
+    process = start(project, "apply", str(save(project, stack)))
+    until(lambda: MOMENTS["the service is made"](live, project.namespace), "the service")
+    ends_without_a_lock(project, process, signal.SIGINT)
+    process = start(project, "apply", str(save(project, stack)))
+    engine_of(process, "up")
+    until(lambda: _locks(project), "the lock of the engine")
+    ends_without_a_lock(project, process, signal.SIGTERM)
     reviewed_and_applied(project, stack)
     live.running_pods(project.namespace, 8)
+
+
+def ends_without_a_lock(project: Project, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    process.send_signal(number)
+    assert process.wait(timeout=120) == 128 + number
+    assert _locks(project) == []
 
 
 def _locks(project: Project) -> list[Path]:
