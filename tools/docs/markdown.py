@@ -31,11 +31,11 @@ def item(text: str, depth: int = 0) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table. Its rows stay whole: Markdown knows no others."""
+    """Return a table. Its rows stay whole: Markdown knows no others."""
     head, *body = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in (columns, *rows))
     return "\n".join([head, f"|{'---|' * len(columns)}", *body])
 
 
 def page(*blocks: str) -> str:
-    """A document of these blocks."""
+    """Return a document of these blocks."""
     return "\n\n".join(block.strip("\n") for block in blocks) + "\n"

@@ -48,7 +48,7 @@ class Box(Struct, frozen=True):
         return self.y + self.height / 2
 
     def draw(self) -> str:
-        """The box, its text in the middle."""
+        """Return the box, its text in the middle."""
         first = self.middle - (len(self.lines) - 1) * LINE / 2 + 4.5
         texts = (
             text(self.x + self.width / 2, first + LINE * number, line, "strong" if number == 0 else "quiet")
@@ -122,7 +122,7 @@ def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle")
 
 
 def figure(width: float, height: float, title: str, parts: Iterable[str]) -> str:
-    """The file."""
+    """Return the file."""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
