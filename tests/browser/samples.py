@@ -54,7 +54,7 @@ def full_of(text: str) -> Review:
 
 
 UNCHANGED = of_stack(change(LORA, LORA))
-USUAL = {
+REVIEWS: dict[str, Review] = {
     "first": review_of([of_stack(change(None, LORA))]),
     "replaced": shown_review(),
     "findings": review_of([RICH]),
@@ -64,5 +64,5 @@ USUAL = {
     # more than are shown unfolded: those that weigh are, and the first of them has a picture
     "many": several([RICH, FAILED, UNCHANGED, *[EMPTY] * 10]),
     "unchanged": review_of([UNCHANGED]),
+    **{name: full_of(text) for name, text in HOSTILE.items()},
 }
-REVIEWS: dict[str, Review] = {**USUAL, **{name: full_of(text) for name, text in HOSTILE.items()}}

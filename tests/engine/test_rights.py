@@ -158,9 +158,3 @@ def test_a_platform_engineer_runs_the_stack_of_an_environment(project: Project, 
     assert live.get("queues", "team-vision")["spec"]["weight"] == 4
     assert "forbidden" not in project.destroy(stack)
     assert live.find("queues", "team-vision") is None
-
-
-def test_ci_checks_without_any_account(project: Project) -> None:
-    project.experiment("mine", JOB)
-    for words in (("check", "mine", "-e", "dev"), ("check", "-e", "dev"), ("render", "-e", "dev")):
-        project.trainform(*words, KUBECONFIG="/nowhere").succeeded()
