@@ -19,7 +19,7 @@ from tests.engine.admission import make
 from tests.engine.kubelet import fails, succeeds
 from tests.engine.live import Live
 from tests.engine.phases import Phases, Wrong
-from tests.engine.pods import hostname
+from tests.engine.pods import hostname, is_running
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import ends_by
@@ -81,12 +81,12 @@ class Life:
         return self.word != "not ended"
 
     def running(self) -> dict[str, Pod]:
-        return {name: pod for name, pod in self.pods.items() if _runs(pod)}
+        return {name: pod for name, pod in self.pods.items() if is_running(pod)}
 
     def looks(self, job: dict[str, Any], every: Sequence[Pod]) -> None:
         """What the cluster says now. every: the pods of the job, those too that are on their way out."""
         pods = {
-            hostname(pod): pod for pod in sorted(every, key=_runs)
+            hostname(pod): pod for pod in sorted(every, key=is_running)
         }  # of two with one name that which is not on its way out
         self.phases.look(job, every)
         if (job.get("status"), _phases(pods)) != (self.job.get("status"), _phases(self.pods)):
@@ -242,10 +242,6 @@ class Life:
         for name, pod in pods.items():
             self.ended_well.add(name)
             succeeds(self.live, pod)
-
-
-def _runs(pod: Pod) -> bool:
-    return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
 
 
 def _phases(pods: dict[str, Pod]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tests.engine.live import Live
+from tests.engine.pods import is_running
 
 IN_NAMESPACE = {
     "jobs": "Job",
@@ -143,5 +144,4 @@ def starts_as_said(live: Live, namespace: str, verdict: str, pods: int) -> bool:
 
 
 def _running(live: Live, namespace: str) -> int:
-    found = live.find_all("pods", namespace)
-    return sum(pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"] for pod in found)
+    return sum(map(is_running, live.find_all("pods", namespace)))
