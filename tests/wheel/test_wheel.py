@@ -20,13 +20,13 @@ SOURCE = "components/"
 
 
 def commands(printed: str) -> list[str]:
-    """What `trainform init` says to type next, in order."""
+    """Return what `trainform init` says to type next, in order."""
     return [line.strip() for line in printed.partition("next:\n")[2].splitlines() if line.startswith("  ")]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """An empty folder, with a name that is no name of a project."""
+    """Return an empty folder, with a name that is no name of a project."""
     folder = tmp_path / "my vision"
     folder.mkdir()
     return folder
