@@ -13,6 +13,8 @@ from trainform.local.toolchain.pinned import Module
 FILE, ARCHIVE, IMAGE, MODULE = "file", "archive", "image", "module"
 LINUX, UNIX = ("linux",), ("linux", "darwin")
 DOWNLOAD_GB = 0.4  # all together, without add-ons
+# Where Pulumi looks for the plugin, with `home` as PULUMI_HOME.
+PLUGIN_FOLDER = f"home/plugins/resource-kubernetes-v{PLUGIN_VERSION}"
 
 
 class Release(Struct, frozen=True):
@@ -111,7 +113,7 @@ RELEASES: Mapping[str, tuple[Release, ...]] = {
             "https://github.com/pulumi/pulumi-kubernetes/releases/download/v{version}",
             "pulumi-resource-kubernetes-v{version}-{system}-{machine}.tar.gz",
             "pulumi-kubernetes_{version}_checksums.txt",
-            ("pulumi-resource-kubernetes", "plugin/"),
+            ("pulumi-resource-kubernetes", f"{PLUGIN_FOLDER}/"),
             UNIX,
         ),
     ),
