@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.console.progress import SILENT, Progress, Step
+from trainform.console.progress import SILENT, Progress
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons import (
     add_dependencies,
@@ -27,7 +27,7 @@ from trainform.local.sandbox.components import COMPONENTS, PORTS, programs
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.local.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
 from trainform.local.sandbox.ports import pick_ports
-from trainform.local.sandbox.processes import Process, is_running, stop
+from trainform.local.sandbox.processes import is_running, stop
 from trainform.local.sandbox.project_copy import copy_folder, remove_secrets
 from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.start import Start, readiness
@@ -165,24 +165,14 @@ class Run(Struct, frozen=True):
         with self.progress.step("sandbox: starting") as step:
             for attempt in range(1, ATTEMPTS + 1):
                 ports = pick_ports(names, preferred if attempt == 1 else {})
+                state = State(self.settings, self.toolchain.pulumi, ports)
+                start = Start(self.layout, state, self.toolchain.control_plane, self.addons)
                 try:
-                    return self._start_once(State(self.settings, self.toolchain.pulumi, ports), step)
+                    return start.run(self.deadline, step)
                 except PortTakenError:
                     if attempt == ATTEMPTS:
                         raise
         raise AssertionError("unreachable: the last attempt returns or raises")
-
-    def _start_once(self, state: State, step: Step) -> State:
-        started: list[Process] = []
-
-        def record(processes: list[Process]) -> None:
-            started[:] = processes
-            write_state(self.layout, structs.replace(state, processes=tuple(processes)))
-
-        Start(self.layout, state, self.toolchain.control_plane, self.addons, record).run(self.deadline, step)
-        complete = structs.replace(state, processes=tuple(started), complete=True)
-        write_state(self.layout, complete)
-        return complete
 
 
 def _restart_reason(left: int, before: State | None, settings: SandboxSettings) -> str:

@@ -19,10 +19,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainform.console.files import read_bytes
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
-from trainform.errors import InputError, SandboxError
+from trainform.errors import SandboxError
 from trainform.local.toolchain.oserrors import translate_os_errors
 
 FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
@@ -32,8 +31,6 @@ PROJECT_STATE, SANDBOX = ".trainform", "sandbox"  # where the sandbox of a proje
 # What `down` removes, by name: the folder was chosen by the user and may hold other things.
 CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state")
 KEPT_FILES = ("logs", "lock", "passphrase")
-# Bytes. The largest file is the one with the hashes of the demo's copy: it grows with every version of the project.
-MAX_FILE_BYTES = 64 << 20
 # The temporary file of a `write_private` that was killed.
 _LEFTOVER = re.compile(rf"({'|'.join(map(re.escape, (*CLUSTER_FILES, *KEPT_FILES)))})\.\d+\.part")
 
@@ -124,21 +121,6 @@ def write_private(path: Path, content: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-
-
-def read_private(path: Path) -> bytes | None:
-    """Return the content of a file that `write_private` wrote, None if it does not exist.
-
-    Raises `SandboxError` if it is not a regular file: to read from a pipe could block forever.
-    """
-    try:
-        path.stat()
-        return read_bytes(path, str(path), MAX_FILE_BYTES)
-    except FileNotFoundError:
-        return None
-    except InputError as error:
-        fix = "make it a file that you can read, and run the same command again"
-        raise SandboxError(f"{path}: {error.problems[0].reason}", fix) from None
 
 
 def chosen_folder(given: Path | None = None) -> Path:

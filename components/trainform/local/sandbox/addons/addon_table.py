@@ -9,6 +9,7 @@ from typing import Any
 from trainform.local.sandbox.addons.addon import AddOn, Manifest, Webhooks, config_file
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import WebhookCertificates
+from trainform.local.sandbox.cluster_objects import webhooks_admit
 from trainform.local.sandbox.components import LAST_WAVE, Component, Context
 from trainform.local.sandbox.ports import LOOPBACK, is_open
 from trainform.local.toolchain import addons as parts
@@ -45,10 +46,7 @@ def _configuration(api_version: str, context: Context, name: str) -> dict[str, A
 
 
 def _webhooks_admit(path: str, kind: str, spec: Manifest) -> Ready:
-    """Return a check that the webhooks admit an object in a dry run. `path`: its collection, without `/apis/`."""
-    group, version = path.split("/")[:2]
-    manifest = {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "trainform-probe"}, "spec": spec}
-    return lambda api, ports: bool(api.create(f"/apis/{path}?dryRun=All", manifest)["metadata"]["name"])
+    return lambda api, ports: webhooks_admit(api, path, kind, spec)
 
 
 def _listens(name: str) -> Ready:
