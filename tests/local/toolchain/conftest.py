@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.local.toolchain.downloads import copy
+from tests.local.toolchain import official
 from tests.local.toolchain.internet import Internet
-from trainform.local.toolchain.parts import Part
+from trainform.local.toolchain.parts import PINS, Part
 
-__all__ = ["copy"]
 TINY = Part(folder="tiny", binaries=("tiny",), minutes=0.1, target=".", ldflags="-X main.greeting=hello")
 SOURCE = "package main\n\nvar greeting string\n\nfunc main() { println(greeting) }\n"
 
@@ -48,3 +49,16 @@ def internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Intern
         monkeypatch.setenv(name, value)
     with made.serving():
         yield made
+
+
+@pytest.fixture
+def copy(tmp_path: Path, internet: Internet, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Pins that fit the published modules, on a machine for which everything is published. It has no Go: nothing can be
+    built."""
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "download")
+    pins = shutil.copytree(PINS, tmp_path / "copy")
+    official.publish(internet, pins)
+    return pins
