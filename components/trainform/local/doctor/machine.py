@@ -21,7 +21,7 @@ from trainform.local.toolchain.cache import cache_folder, toolchain_folder
 from trainform.local.toolchain.ensure import pending_work
 from trainform.local.toolchain.parts import PLUGIN_VERSION, build_time
 from trainform.local.toolchain.pulumi import ready_pulumi
-from trainform.local.toolchain.system import OLDEST_PULUMI, format_version, parse_version, plugin_versions
+from trainform.local.toolchain.system import parse_version, plugin_versions, version_problem
 
 PATIENCE = 10.0  # seconds
 PACKAGES = ("trainform", "pulumi", "pulumi-kubernetes", "pip")  # Pulumi runs `pip list` before each program
@@ -118,15 +118,12 @@ def look_at_pulumi(request: Request, findings: Findings) -> Finding:
         fix = f'export PATH="{tools.bin}:$PATH" PULUMI_HOME="{tools.home}"'
         return Finding(State.MISSING, f"not on PATH, but installed in {tools.bin}", fix)
     answer = shorten(run_program([command, "version"], request.timeout).stdout.strip())
-    version, found = parse_version(answer), f"{answer}, {command}"
-    if version is None or version < OLDEST_PULUMI:
-        text = (
-            f"the version of {command} is {format_version(version)}; {format_version(OLDEST_PULUMI)} or later is "
-            "required"
-        )
-        return Finding(State.MISSING, text, f"update it, or: {GET_PULUMI}")
+    if (old := version_problem(command, parse_version(answer))) is not None:
+        return Finding(State.MISSING, old, f"update it, or: {GET_PULUMI}")
     lack = plugin_lack(findings["python"].details, _home()) if _home().is_relative_to(cache_folder()) else None
-    return Finding(State.OK, found, brief=f"pulumi {answer}") if lack is None else Finding(State.MISSING, *lack)
+    if lack is not None:
+        return Finding(State.MISSING, *lack)
+    return Finding(State.OK, f"{answer}, {command}", brief=f"pulumi {answer}")
 
 
 def plugin_lack(python: Mapping[str, Any], home: Path) -> tuple[str, str] | None:

@@ -62,8 +62,11 @@ class SandboxSettings(Struct, frozen=True):
 
 def default_pools() -> tuple[NodePool, ...]:
     """Return the pool of nodes without accelerators, which every sandbox has."""
-    resources = {"cpu": NODE_CPU, "memory": NODE_MEMORY, "pods": PODS_PER_NODE, "ephemeral-storage": EPHEMERAL_STORAGE}
-    return (NodePool(CPU_POOL, CPU_NODES, resources),)
+    return (NodePool(CPU_POOL, CPU_NODES, _resources(NODE_CPU, NODE_MEMORY)),)
+
+
+def _resources(cpu: str, memory: str) -> dict[str, str]:
+    return {"cpu": cpu, "memory": memory, "pods": PODS_PER_NODE, "ephemeral-storage": EPHEMERAL_STORAGE}
 
 
 def settings_from_environment(environment: Environment, folder: Path) -> SandboxSettings:
@@ -86,13 +89,8 @@ def settings_from_environment(environment: Environment, folder: Path) -> Sandbox
 
 def _accelerator_pool(environment: Environment, kind: str) -> NodePool:
     accelerator = environment.accelerators[kind]
-    resources = {
-        "cpu": accelerator.cpu,
-        "memory": accelerator.memory,
-        "pods": PODS_PER_NODE,
-        "ephemeral-storage": EPHEMERAL_STORAGE,
-        accelerator.resource: str(accelerator.per_node or ACCELERATORS_PER_NODE),
-    }
+    resources = _resources(accelerator.cpu, accelerator.memory)
+    resources[accelerator.resource] = str(accelerator.per_node or ACCELERATORS_PER_NODE)
     if environment.rdma is not None:
         resources[environment.rdma.resource] = str(environment.rdma.per_node)
     labels = {ACCELERATOR_LABEL: kind, **environment.node_selector, **accelerator.node_selector}

@@ -59,7 +59,7 @@ tiers:
 
 
 class Start(Struct):
-    """One start of all components. The state is written with all processes so far, before the newest of them run."""
+    """One start of all components. The state is written after each start of a process."""
 
     layout: Layout
     state: State

@@ -30,7 +30,6 @@ from trainform.local.toolchain.web import FIX, Web
 POLL_SECONDS = 0.2
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Found = Mapping[str, list[Source] | ToolchainError]
 
 
 def download(
@@ -42,27 +41,16 @@ def download(
 ) -> dict[str, Path | ToolchainError]:
     """Return a temporary folder with the files of each name, or the error. The caller has the lock of `folder`."""
     web = Web() if web is None else web
-    names = ", ".join(releases)
-    with progress.step(f"looking up the releases of {names}"):
-        sources = _find_sources(releases, pins, web)
-    ready = {name: found for name, found in sources.items() if not isinstance(found, ToolchainError)}
-    errors = {name: found for name, found in sources.items() if isinstance(found, ToolchainError)}
-    return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
 
-
-def _find_sources(releases: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
     def find(item: tuple[str, Release]) -> Source:
         return find_source(web, resolve_release(item[1], platform.system(), platform.machine(), pins))
 
     items = [(name, release) for name, own in releases.items() for release in own]
-    found: dict[str, list[Source] | ToolchainError] = {}
-    for (name, _), source in zip(items, run_in_parallel(find, items, lambda: None), strict=True):
-        sources = found.setdefault(name, [])
-        if isinstance(source, ToolchainError):
-            found[name] = source
-        elif not isinstance(sources, ToolchainError):
-            sources.append(source)
-    return found
+    with progress.step(f"looking up the releases of {', '.join(releases)}"):
+        found = [(name, source) for (name, _), source in zip(items, run_in_parallel(find, items), strict=True)]
+    errors = {name: source for name, source in found if isinstance(source, ToolchainError)}
+    ready = [(name, source) for name, source in found if isinstance(source, Source) and name not in errors]
+    return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
 
 
 class _Job(Struct, frozen=True):
@@ -76,15 +64,15 @@ class _Job(Struct, frozen=True):
 class _Batch:
     """The downloads of one run."""
 
-    def __init__(self, sources: Mapping[str, list[Source]], folder: Path, web: Web) -> None:
+    def __init__(self, sources: Sequence[tuple[str, Source]], folder: Path, web: Web) -> None:
         self._web = web
         self._lock = threading.Lock()
         self._bytes = 0  # of all downloads, with those that an earlier run downloaded
         self._downloads = downloads_folder(folder)
         self._downloads.mkdir(parents=True, exist_ok=True)
         self._partial = partial_folder(self._downloads)
-        self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in sources}
-        self._jobs = [_Job(name, source, self._targets[name]) for name, found in sources.items() for source in found]
+        self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in {name for name, _ in sources}}
+        self._jobs = [_Job(name, source, self._targets[name]) for name, source in sources]
 
     def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
         def show() -> None:
@@ -137,7 +125,7 @@ def _sha256_of(path: Path) -> str:
 
 
 def run_in_parallel(
-    work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None]
+    work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None] = lambda: None
 ) -> list[Result | ToolchainError]:
     """Return the result or the `ToolchainError` of each item, in order; raise other errors.
 
