@@ -14,7 +14,7 @@ from tests.local.toolchain.official import FINAL, change_file
 from trainform.console.progress import SILENT
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import toolchain_folder
-from trainform.local.toolchain.ensure import ensure, ensure_control_plane, ensure_pulumi
+from trainform.local.toolchain.ensure import ensure, ensure_pulumi
 
 
 def _html(content: bytes) -> bytes:
@@ -62,7 +62,7 @@ def test_a_module_that_is_not_the_pinned_one_is_not_used(internet: Internet, cop
     content, _ = module("volcano.sh/volcano", "1.14.1", {**official.VOLCANO_FILES, "LICENSE": b"another"})
     internet.sites[official.VOLCANO_ZIP] = Answer(content)
     with pytest.raises(ToolchainError, match=r"v1\.14\.1\.zip has the hash h1:.*, but the pins say h1:"):
-        ensure_control_plane(SILENT, copy)
+        ensure(SILENT, copy)
 
 
 def test_an_invalid_checksum_is_an_error_and_not_treated_as_missing(internet: Internet, copy: Path) -> None:
@@ -78,7 +78,7 @@ def test_an_image_without_this_platform_is_reported(internet: Internet, copy: Pa
     layers = official.volcano_layers("scheduler")
     official.publish_image(internet, "volcanosh/vc-scheduler", "v1.14.1", layers, platforms=[("linux", "s390x")])
     with pytest.raises(ToolchainError, match=r"vc-scheduler/manifests/v1\.14\.1 has no image for linux on amd64"):
-        ensure_control_plane(SILENT, copy)
+        ensure(SILENT, copy)
 
 
 REPOSITORY = "https://registry-1.docker.io/v2/volcanosh/vc-scheduler"
@@ -95,7 +95,7 @@ def test_no_part_of_an_image_may_differ_from_its_digest(internet: Internet, copy
     site = internet.sites[url]
     internet.sites[url] = lambda request: _longer(site if isinstance(site, Answer) else site(request))
     with pytest.raises(ToolchainError, match=r"does not match its digest|has the SHA-256"):
-        ensure_control_plane(SILENT, copy)
+        ensure(SILENT, copy)
 
 
 def _longer(answer: Answer) -> Answer:

@@ -20,7 +20,7 @@ from trainform.errors import ToolchainError
 from trainform.local.toolchain.addons import KUBE_SCHEDULER, addon_folder, ensure_addons
 from trainform.local.toolchain.cache import toolchain_folder
 from trainform.local.toolchain.download import download
-from trainform.local.toolchain.ensure import ensure, ensure_control_plane
+from trainform.local.toolchain.ensure import ensure
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS
 from trainform.local.toolchain.releases import RELEASES
 from trainform.local.toolchain.web import Limits, Web
@@ -33,8 +33,8 @@ from pathlib import Path
 platform.system, platform.machine = lambda: "Linux", lambda: "x86_64"
 """
 ENSURE = f"""{MACHINE}
-from trainform.local.toolchain.ensure import ensure_control_plane
-ensure_control_plane(pins=Path(sys.argv[1]))
+from trainform.local.toolchain.ensure import ensure
+ensure(pins=Path(sys.argv[1]))
 """
 COMMAND = f"""{MACHINE}
 from trainform.cli.main import main
@@ -86,12 +86,12 @@ def test_received_bytes_are_shown_during_a_slow_download(internet: Internet, cop
         return whole
 
     internet.sites[FINAL["kube-apiserver"]] = slow
-    ensure_control_plane(progress, copy)
+    ensure(progress, copy)
     assert "downloading: 0 MB" in progress.lines
 
 
 def test_each_file_is_downloaded_once_and_only_the_needed_layers_of_an_image(internet: Internet, copy: Path) -> None:
-    ensure_control_plane(SILENT, copy)
+    ensure(SILENT, copy)
     assert len(internet.asked(official.ETCD_ARCHIVE)) == 1
     assert len(internet.asked(official.VOLCANO_ZIP)) == 1
     alpine, daemon, script = official.volcano_layers("webhook-manager")
@@ -145,7 +145,7 @@ def test_after_a_killed_download_only_the_rest_is_downloaded(internet: Internet,
     process = subprocess.Popen([sys.executable, "-c", ENSURE, copy], stderr=subprocess.PIPE)
     folder = toolchain_folder(copy)
     end = time.monotonic() + 60
-    while len(list(folder.glob("downloads/*"))) < 9:  # all but that one
+    while len(list(folder.glob("downloads/*"))) < 11:  # all but that one
         assert time.monotonic() < end
         time.sleep(0.02)
     process.kill()
@@ -154,12 +154,12 @@ def test_after_a_killed_download_only_the_rest_is_downloaded(internet: Internet,
     assert list(folder.glob(".*.partial")), "the test killed too early"
     internet.sites[storage] = whole
     before = list(internet.requests)
-    ensure_control_plane(SILENT, copy)
+    ensure(SILENT, copy)
     again = [request.url for request in internet.requests[len(before) :]]
     assert storage in again
     assert f"{official.KUBERNETES}/kube-apiserver".replace("dl.", "cdn.dl.") not in again
     assert official.VOLCANO_ZIP not in again
-    assert names_in(folder) == {"lock", "controlplane-download", "kwok-download"}
+    assert names_in(folder) == {"lock", "controlplane-download", "kwok-download", "pulumi-download"}
 
 
 def test_a_complete_file_that_was_changed_is_downloaded_again(internet: Internet, copy: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_complete_file_that_was_changed_is_downloaded_again(internet: Internet
     content = internet.sites[FINAL["kube-apiserver"]]
     assert isinstance(content, Answer)
     (arrived / sha256(content.body)).write_bytes(b"something else")
-    assert output_of(ensure_control_plane(SILENT, copy).binaries["kube-apiserver"]) == "kube-apiserver"
+    assert output_of(ensure(SILENT, copy).control_plane.binaries["kube-apiserver"]) == "kube-apiserver"
 
 
 def test_an_interrupt_does_not_wait_for_a_server(internet: Internet, copy: Path) -> None:

@@ -11,13 +11,7 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.console.progress import SILENT, Progress
 from trainform.local.sandbox import nodes
-from trainform.local.sandbox.addons import (
-    add_dependencies,
-    chosen_addons,
-    installed_addons,
-    required_parts,
-    sort_by_table,
-)
+from trainform.local.sandbox.addons import add_dependencies, install_addons, sort_by_table
 from trainform.local.sandbox.addons.addon import InstalledAddOn
 from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api
@@ -33,7 +27,6 @@ from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.start import Start, readiness
 from trainform.local.sandbox.state import State, read_processes, read_state, write_state
 from trainform.local.sandbox.waiting import PortTakenError, explained_by, wait_for
-from trainform.local.toolchain.addons import ensure_addons
 from trainform.local.toolchain.tools import Toolchain
 
 READY_SECONDS = 90.0
@@ -68,7 +61,7 @@ def up(
         layout.make()
         state = read_state(layout)
         settings = _merge_addons(settings, state, progress)
-        addons = installed_addons(settings.addons, ensure_addons(required_parts(settings.addons), progress))
+        addons = install_addons(settings.addons, progress)
         seconds = READY_SECONDS + ADDON_SECONDS * len(addons) if timeout is None else timeout
         run = Run(layout, settings, toolchain, addons, progress, time.monotonic() + seconds)
         if state is not None and run.is_up(state):
@@ -107,7 +100,7 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
 def _merge_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
     """Return the settings with the add-ons of the last `up` and the add-ons that others depend on."""
     there = () if before is None else before.settings.addons
-    names = add_dependencies(sort_by_table(there, chosen_addons(settings.addons)))
+    names = add_dependencies(sort_by_table(there, settings.addons))
     for needed in names:
         if needed not in (*settings.addons, *there):
             dependents = [name for name in names if needed in ADDONS[name].needs]

@@ -11,6 +11,7 @@ passphrase      encrypts their secrets; `down` keeps it, since the salts in the 
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import re
@@ -121,6 +122,11 @@ def write_private(path: Path, content: bytes) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def encoded(path: Path) -> str:
+    """Return a file's content in base64, as Kubernetes expects certificates and keys."""
+    return base64.b64encode(path.read_bytes()).decode()
 
 
 def chosen_folder(given: Path | None = None) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import yaml
 
 from trainform import defaults
 from trainform.local.sandbox.certificates import Certificates
-from trainform.local.sandbox.folder import write_private
+from trainform.local.sandbox.folder import encoded, write_private
 from trainform.local.sandbox.ports import LOOPBACK
 
 CONTEXT = defaults.SANDBOX_CONTEXT
@@ -27,10 +26,10 @@ def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases:
     Cluster and user are named after the aliases, so that other files in KUBECONFIG keep their own.
     """
     name = "-".join((CONTEXT, *dict.fromkeys(aliases)))
-    cluster = {"server": server_url(port), "certificate-authority-data": _encoded(certificates.authority)}
+    cluster = {"server": server_url(port), "certificate-authority-data": encoded(certificates.authority)}
     user = {
-        "client-certificate-data": _encoded(certificates.client),
-        "client-key-data": _encoded(certificates.client_key),
+        "client-certificate-data": encoded(certificates.client),
+        "client-key-data": encoded(certificates.client_key),
     }
     content = {
         "apiVersion": "v1",
@@ -44,7 +43,3 @@ def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases:
         "current-context": CONTEXT,
     }
     write_private(path, yaml.safe_dump(content, sort_keys=False).encode())
-
-
-def _encoded(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode()

@@ -5,7 +5,6 @@ The webhook manager does not create these configurations; it finds them by name 
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.folder import encoded
 from trainform.local.sandbox.ports import LOOPBACK
 
 WEBHOOK_SECONDS = 30  # the maximum of Kubernetes: the machine may be busy
@@ -87,8 +87,7 @@ def webhook_configuration(admission: Admission, port: int, authority: Path) -> d
 
 def client_config(port: int, path: str, authority: Path) -> dict[str, str]:
     """Return the address of a webhook on loopback."""
-    bundle = base64.b64encode(authority.read_bytes()).decode()
-    return {"url": f"https://{LOOPBACK}:{port}{path}", "caBundle": bundle}
+    return {"url": f"https://{LOOPBACK}:{port}{path}", "caBundle": encoded(authority)}
 
 
 def apply_configuration(api: Api, manifest: Mapping[str, Any]) -> None:

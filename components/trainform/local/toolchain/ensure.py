@@ -27,22 +27,18 @@ def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
 
     If nothing is missing, this takes a few milliseconds, or the time of `pulumi version`.
     """
-    tools = _pulumi(progress, control_plane_needs(), pins)
-    return Toolchain(tools, _control_plane(toolchain_folder(pins)))
+    needs, folder = control_plane_needs(), toolchain_folder(pins)
+    tools = _pulumi(progress, needs, pins)
+    places = {need.name: found[1] for need in needs if (found := need.finished(folder)) is not None}
+    binaries = {name: places[part.folder] / "bin" / name for part in CONTROL_PLANE_PARTS for name in part.binaries}
+    crds, stages = places["controlplane"].glob("crds/*.yaml"), places["kwok"].glob("stages/*.yaml")
+    return Toolchain(tools, ControlPlane(binaries, tuple(sorted(crds)), tuple(sorted(stages))))
 
 
 @os_errors_as_toolchain_errors
 def ensure_pulumi(progress: Progress = SILENT, pins: Path = PINS) -> PulumiTools:
     """Download or build Pulumi if it is missing, and return it. A user with a cluster needs no other program."""
     return _pulumi(progress, [], pins)
-
-
-@os_errors_as_toolchain_errors
-def ensure_control_plane(progress: Progress = SILENT, pins: Path = PINS) -> ControlPlane:
-    """Download or build the control plane if it is missing, and return it."""
-    folder = toolchain_folder(pins)
-    provide(control_plane_needs(), folder, progress, pins)
-    return _control_plane(folder)
 
 
 def control_plane_needs() -> list[Need]:
@@ -60,16 +56,6 @@ def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
     if tools is None:
         raise RuntimeError("pulumi was provided, but it does not exist")
     return tools
-
-
-def _control_plane(folder: Path) -> ControlPlane:
-    """Return the paths of the finished control plane."""
-    places = {need.name: found[1] for need in control_plane_needs() if (found := need.finished(folder)) is not None}
-    return ControlPlane(
-        binaries={name: places[part.folder] / "bin" / name for part in CONTROL_PLANE_PARTS for name in part.binaries},
-        crds=tuple(sorted(places["controlplane"].glob("crds/*.yaml"))),
-        stages=tuple(sorted(places["kwok"].glob("stages/*.yaml"))),
-    )
 
 
 def environment(tools: PulumiTools) -> dict[str, str]:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainform.errors import ToolchainError
@@ -28,7 +29,7 @@ def find_system_pulumi() -> PulumiTools:
     command = shutil.which("pulumi", path=path)
     if command is None:
         raise ToolchainError("no pulumi on PATH", FIX)
-    version = _version(Path(command))
+    version = _version(command)
     if (old := version_problem(command, version)) is not None:
         raise ToolchainError(old, FIX)
     # Pulumi looks for its language host on PATH, and in its own folder.
@@ -83,18 +84,23 @@ def _check_plugin(home: Path) -> None:
 
 
 @functools.cache
-def _version(command: Path) -> Version | None:
-    environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+def _version(command: str) -> Version | None:
+    return printed_version([command, "version"], PULUMI_SKIP_UPDATE_CHECK="true")
+
+
+# --- versions
+
+
+def printed_version(command: Sequence[str], **variables: str) -> Version | None:
+    """Return the version that a command prints, None if it does not run or prints another text."""
+    environment = {**os.environ, **variables}
     try:
         answer = subprocess.run(
-            [command, "version"], env=environment, capture_output=True, text=True, timeout=30, check=False
+            command, env=environment, cwd="/", capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return parse_version(answer.stdout)
-
-
-# --- versions
 
 
 def parse_version(text: str) -> Version | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import WebhookCertificates
 from trainform.local.sandbox.cluster_objects import webhooks_admit
 from trainform.local.sandbox.components import LAST_WAVE, Component, Context
+from trainform.local.sandbox.folder import encoded
 from trainform.local.sandbox.ports import LOOPBACK, is_open
 from trainform.local.toolchain import addons as parts
 
@@ -113,7 +113,7 @@ def _kueue_objects(certificates: WebhookCertificates) -> dict[str, Manifest]:
         "tls.crt": certificates.server,
         "tls.key": certificates.server_key,
     }
-    data = {name: base64.b64encode(path.read_bytes()).decode() for name, path in files.items()}
+    data = {name: encoded(path) for name, path in files.items()}
     path = f"/api/v1/namespaces/{_KUEUE_NAMESPACE}"
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": _KUEUE_CERTIFICATES}, "data": data}
     return {
