@@ -174,12 +174,3 @@ def test_a_tool_chain_that_was_downloaded(machine: Path, monkeypatch: pytest.Mon
         (toolchain_folder() / f"{name}-download").mkdir(parents=True)
     found = looks.look_at_tool_chain(request(machine), {})
     assert found == Finding(State.OK, f"complete, {toolchain_folder()}", brief="tool chain")
-
-
-def test_no_docker(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trainform.errors import TrainformError
-
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{machine}/docker.sock")
-    with pytest.raises(TrainformError, match="a rehearsal needs Docker, and none answers") as caught:
-        looks.look_at_docker(request(machine), {})
-    assert "apt-get install docker.io" in caught.value.fix
