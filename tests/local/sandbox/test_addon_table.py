@@ -120,10 +120,10 @@ def test_configuration_file_is_written_where_the_arguments_name_it(name: str, tm
     context.layout.make()
     addon = InstalledAddOn(ADDONS[name], BuiltPart(tmp_path / "part"))
     addon.configure(context)
-    [argument] = [text for text in addon.program.component.arguments(context) if text.startswith("--config=")]
+    [argument] = [text for text in addon.addon.component.arguments(context) if text.startswith("--config=")]
     written = yaml.safe_load(Path(argument.removeprefix("--config=")).read_text())
     assert written["kind"] == "Configuration"
-    assert addon.program.binary == tmp_path / "part" / "bin" / addon.addon.component.binary
+    assert addon.binary == tmp_path / "part" / "bin" / addon.addon.component.binary
 
 
 def test_served_webhooks_are_registered_on_loopback_and_others_are_left_out(tmp_path: Path) -> None:

@@ -17,14 +17,14 @@ from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.cluster_objects import apply_storage_classes
-from trainform.local.sandbox.components import COMPONENTS, PORTS, programs
+from trainform.local.sandbox.components import COMPONENTS, PORTS
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors
-from trainform.local.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
+from trainform.local.sandbox.kubeconfig import server_url, write_kubeconfig
 from trainform.local.sandbox.ports import pick_ports
 from trainform.local.sandbox.processes import is_running, stop
 from trainform.local.sandbox.project_copy import copy_folder, remove_secrets
 from trainform.local.sandbox.settings import SandboxSettings
-from trainform.local.sandbox.start import Start, readiness
+from trainform.local.sandbox.start import Start, all_programs, readiness
 from trainform.local.sandbox.state import State, read_processes, read_state, write_state
 from trainform.local.sandbox.waiting import PortTakenError, explained_by, wait_for
 from trainform.local.toolchain.tools import Toolchain
@@ -42,7 +42,7 @@ class Sandbox(Struct, frozen=True):
     url: str
     uid: str
     """UID of its namespace kube-system; new data have a new one."""
-    context: str = CONTEXT
+    context: str = defaults.SANDBOX_CONTEXT
 
 
 @os_errors_as_sandbox_errors
@@ -120,8 +120,8 @@ class Run(Struct, frozen=True):
 
     def is_up(self, state: State) -> bool:
         """Return True if all components of this tool chain and of the add-ons run, and the API server is ready."""
-        rows = [*programs(self.toolchain.control_plane.binaries), *(addon.program for addon in self.addons)]
-        expected = {row.component.name: str(row.binary) for row in rows}
+        rows = all_programs(self.toolchain.control_plane, self.addons)
+        expected = {component.name: str(binary) for component, binary in rows.items()}
         running = {process.name: process.binary for process in state.processes if is_running(process)}
         if not state.complete or running != expected:
             return False

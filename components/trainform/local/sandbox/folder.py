@@ -70,9 +70,8 @@ class Layout:
     @contextlib.contextmanager
     def locked(self, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
         """Lock the folder, and remove temporary files. `SandboxError` if it is not a sandbox's folder."""
-        self._refuse_foreign()  # before the lock too: no lock file must be written into another folder
+        self._refuse_foreign()  # before the lock: no lock file must be written into another folder
         with hold(self.lock, purpose, progress, timeout):
-            self._refuse_foreign()
             for entry in list(self.root.iterdir()):
                 if _LEFTOVER.fullmatch(entry.name):
                     entry.unlink()

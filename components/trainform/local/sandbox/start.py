@@ -23,7 +23,7 @@ from trainform.local.sandbox.cluster_objects import (
     crds_established,
     webhooks_admit,
 )
-from trainform.local.sandbox.components import Context, commands, programs
+from trainform.local.sandbox.components import Component, Context, commands, programs
 from trainform.local.sandbox.folder import Layout, write_private
 from trainform.local.sandbox.kubeconfig import write_kubeconfig
 from trainform.local.sandbox.ports import is_open
@@ -125,7 +125,7 @@ class Start(Struct):
         def record(started: list[Process]) -> None:
             self._write(structs.replace(self.state, processes=(*before, *started)))
 
-        rows = [*programs(self.control_plane.binaries), *(addon.program for addon in self.addons)]
+        rows = all_programs(self.control_plane, self.addons)
         launch(commands(wave, context, rows), environment, record)
 
     def _create_objects(self, api: Api, deadline: float, step: Step) -> None:
@@ -141,6 +141,11 @@ class Start(Struct):
             nodes.reconcile_nodes(api, self.state.settings.pools)
         established = Condition("the CRDs are served", "kube-apiserver", lambda: crds_established(api, crds))
         wait_for([established], self.state.processes, deadline, step)
+
+
+def all_programs(control_plane: ControlPlane, addons: Iterable[InstalledAddOn]) -> dict[Component, Path]:
+    """Return all components of a sandbox with their executables."""
+    return programs(control_plane.binaries) | {row.addon.component: row.binary for row in addons}
 
 
 def readiness(

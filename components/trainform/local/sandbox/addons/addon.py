@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import WebhookCertificates
-from trainform.local.sandbox.components import Component, Context, Program
+from trainform.local.sandbox.components import Component, Context
 from trainform.local.sandbox.folder import Layout, write_private
 from trainform.local.sandbox.waiting import Condition
 from trainform.local.sandbox.webhooks import WEBHOOK_SECONDS, apply_configuration, client_config
@@ -58,9 +58,9 @@ class InstalledAddOn(Struct, frozen=True):
     part: BuiltPart
 
     @property
-    def program(self) -> Program:
-        """The add-on's component and its executable."""
-        return Program(self.addon.component, self.part.binary(self.addon.component.binary))
+    def binary(self) -> Path:
+        """The executable of its component."""
+        return self.part.binary(self.addon.component.binary)
 
     @property
     def crds(self) -> tuple[Path, ...]:
