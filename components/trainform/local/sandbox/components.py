@@ -82,16 +82,9 @@ def _kube_apiserver(context: Context) -> list[str]:
 
 def _kube_controller_manager(context: Context) -> list[str]:
     files = context.certificates
-    arguments = [
-        f"--kubeconfig={context.layout.kubeconfig}",
-        "--leader-elect=false",
-        "--secure-port=0",
-        "--profiling=false",
-    ]
-    arguments += [
-        f"--service-account-private-key-file={files.service_accounts_key}",
-        f"--root-ca-file={files.authority}",
-    ]
+    arguments = [f"--kubeconfig={context.layout.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+    arguments += [f"--service-account-private-key-file={files.service_accounts_key}"]
+    arguments += [f"--root-ca-file={files.authority}", "--profiling=false"]
     # A thousand nodes and pods at once are normal here; the defaults (20, 30) protect other clients.
     arguments += ["--kube-api-qps=300", "--kube-api-burst=600"]
     return arguments

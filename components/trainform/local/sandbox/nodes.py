@@ -85,7 +85,7 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
         POOL_LABEL: pool.name,
         **pool.labels,
     }
-    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints]
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -94,10 +94,13 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
             "labels": labels,
             "annotations": {"kwok.x-k8s.io/node": "fake", SHAPE: _shape(pool)},
         },
-        "spec": {"taints": taints},
+        "spec": {"taints": [structs.asdict(taint) for taint in pool.taints]},
         "status": {
             "phase": "Running",
-            "conditions": _conditions(),
+            "conditions": [
+                {"type": kind, "status": status, "reason": reason, "lastHeartbeatTime": now, "lastTransitionTime": now}
+                for kind, (status, reason) in CONDITIONS.items()
+            ],
             "nodeInfo": {"kubeletVersion": "simulated", "operatingSystem": "linux", "architecture": "amd64"},
             "capacity": dict(pool.resources),
             "allocatable": dict(pool.resources),
@@ -105,11 +108,3 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
             "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
         },
     }
-
-
-def _conditions() -> list[dict[str, str]]:
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [
-        {"type": kind, "status": status, "reason": reason, "lastHeartbeatTime": now, "lastTransitionTime": now}
-        for kind, (status, reason) in CONDITIONS.items()
-    ]

@@ -13,11 +13,10 @@ from trainform.local.toolchain.build import missing_parts
 from trainform.local.toolchain.cache import toolchain_folder
 from trainform.local.toolchain.golang import COLLECT_AT
 from trainform.local.toolchain.needs import Need, part_need, provide
-from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins, part_origins
+from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, Part
 from trainform.local.toolchain.pulumi import pulumi_need, ready_pulumi
-from trainform.local.toolchain.releases import RELEASES
 from trainform.local.toolchain.tools import ControlPlane, PulumiTools, Toolchain
 
 
@@ -43,7 +42,7 @@ def ensure_pulumi(progress: Progress = SILENT, pins: Path = PINS) -> PulumiTools
 
 def control_plane_needs() -> list[Need]:
     """Return a need for each part of the control plane."""
-    return [part_need(part, RELEASES[part.folder], part_origins()) for part in CONTROL_PLANE_PARTS]
+    return [part_need(part) for part in CONTROL_PLANE_PARTS]
 
 
 def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:

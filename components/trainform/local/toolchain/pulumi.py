@@ -43,7 +43,7 @@ def pulumi_need(origins: Sequence[str], progress: Progress) -> Need:
 
 def _need(origins: Sequence[str], unusable: ToolchainError | None = None) -> Need:
     others = tuple(origin for origin in origins if origin != SYSTEM)
-    return Need(NAME, PULUMI_PARTS, RELEASES[NAME], others, "pulumi-build", unusable, _assemble)
+    return Need(NAME, PULUMI_PARTS, RELEASES[NAME], others, unusable, _assemble)
 
 
 def _assemble(folder: Path, final: Path) -> None:
