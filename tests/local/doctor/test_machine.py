@@ -24,7 +24,7 @@ PACKAGES = {"python": "3.12.4", "pip": "26.3", "trainform": "0.1.0", "pulumi": "
 
 
 def project(root: Path, options: object) -> Path:
-    """A project with these options of its runtime."""
+    """Write a project with these options of its runtime."""
     root.mkdir(exist_ok=True)
     (root / "Pulumi.yaml").write_text(
         yaml.safe_dump({"name": "mine", "runtime": {"name": "python", "options": options}})
@@ -33,7 +33,7 @@ def project(root: Path, options: object) -> Path:
 
 
 def of_program(program: Program, root: Path, **packages: str | None) -> Finding:
-    """The finding on a Python that answers so, the one on PATH."""
+    """Return the finding for a Python on PATH with these packages."""
     program("python3", f"echo '{json.dumps(PACKAGES | packages)}'")
     return looks.look_at_python(request(project(root, {})), {})
 
@@ -46,7 +46,7 @@ def test_outside_a_project_it_is_the_python_of_this_command(machine: Path) -> No
 
 
 def test_a_new_virtual_environment_lacks_the_packages(machine: Path) -> None:
-    """A real one, without pip, as `uv venv` makes it."""
+    """It has no pip, as `uv venv` makes it."""
     root = project(machine / "mine", {"virtualenv": "env"})
     venv.create(root / "env", with_pip=False, symlinks=True)
     found = looks.look_at_python(request(root), {})
@@ -69,7 +69,7 @@ def test_a_python_without_a_package(machine: Path, program: Program) -> None:
 
 
 def test_no_pip(machine: Path, program: Program) -> None:
-    """uv brings its own."""
+    """Projects with uv need none."""
     python = program("python3", f"echo '{json.dumps(PACKAGES | {'pip': None})}'")
     found = looks.look_at_python(request(project(machine / "mine", {})), {})
     assert (found.state, found.fix) == (State.MISSING, f"{python} -m ensurepip")
@@ -134,7 +134,7 @@ def test_the_login_is_asked_of_pulumi(machine: Path, program: Program) -> None:
 
 
 def finished(folder: Path, *parts: str) -> None:
-    """Parts of the tool chain as a build leaves them."""
+    """Make the folders of finished parts, as a build does."""
     for part in (*CONTROL_PLANE_PARTS, *PULUMI_PARTS):
         if part.folder in parts:
             (folder / part.folder).mkdir(parents=True)

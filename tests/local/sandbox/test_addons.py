@@ -55,14 +55,14 @@ class Namespace:
 
 @pytest.fixture(scope="module")
 def cluster(addons: Sandbox) -> Iterator[Api]:
-    """The API server of the sandbox with all add-ons."""
+    """Return a client of the sandbox with all add-ons."""
     with api_of(addons.folder) as api:
         yield api
 
 
 @pytest.fixture
 def namespace(cluster: Api) -> Iterator[Namespace]:
-    """A new namespace for one test."""
+    """Create a namespace for one test."""
     name = f"a-{next(_numbers)}"
     cluster.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     namespace = Namespace(cluster, name)

@@ -46,7 +46,7 @@ up(small_settings(Path(sys.argv[1])), ensure())
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of the sandbox that these tests break."""
+    """Return the folder of the sandbox that these tests break."""
     folder = tmp_path_factory.mktemp("sandbox") / "own"
     yield folder
     down(folder)
@@ -54,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def own(folder: Path, toolchain: Toolchain) -> Path:
-    """The same folder; the sandbox is up when a test with this fixture begins."""
+    """Return the same folder, with the sandbox up."""
     up(small_settings(folder), toolchain)
     return folder
 

@@ -40,7 +40,7 @@ def test_products_tell_kinds_of_one_resource_apart() -> None:
 def kinds_of(
     nodes: list[dict[str, Any]],
 ) -> tuple[dict[str, tuple[int | None, int | None, dict[str, str], int]], list[str]]:
-    """Of each kind: accelerators of a node, nodes, labels, tolerations; and the notes."""
+    """Return the accelerators of a node, nodes, labels and tolerations of each kind, and the notes."""
     text = environment_text("prod", survey(nodes=nodes))
     kinds = read(text).accelerators.items()
     return (

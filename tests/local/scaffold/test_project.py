@@ -40,7 +40,7 @@ def test_this_repository_has_the_same_files() -> None:
 
 @pytest.mark.parametrize("action", [CHECKOUT, SETUP_PYTHON])
 def test_workflows_have_the_same_actions_everywhere(action: str) -> None:
-    """Those of new projects, and those of the documents; each is pinned by its commit."""
+    """New projects and the documents have the same commits."""
     name, _, pin = action.partition("@")
     assert re.fullmatch(r"[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)
     new = project_files("vision", None, "trainform==1.2.3", "4.25.0")[".github/workflows/trainform.yaml"]

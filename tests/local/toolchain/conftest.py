@@ -29,7 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def pins(tmp_path: Path) -> Path:
-    """Pins of one part, `TINY`, which needs no other module."""
+    """Write the pins of one part, `TINY`, which needs no other module."""
     folder = tmp_path / "pins" / "tiny"
     folder.mkdir(parents=True)
     (folder / "go.mod").write_text("module trainform/tiny\n\ngo 1.26.0\n")
@@ -53,7 +53,7 @@ def internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Intern
 
 @pytest.fixture
 def copy(tmp_path: Path, internet: Internet, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Pins that fit the published modules, on a machine for which everything is published. It has no Go: nothing can be
+    """Write pins that fit the published modules, on a machine for which everything is published. It has no Go: nothing can be
     built."""
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")

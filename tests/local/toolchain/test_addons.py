@@ -19,7 +19,7 @@ SECOND = structs.replace(TINY, folder="second", minutes=0.2)
 
 @pytest.fixture
 def both(pins: Path) -> Path:
-    """Pins of two parts."""
+    """Write the pins of two parts."""
     shutil.copytree(pins / TINY.folder, pins / SECOND.folder)
     return pins
 

@@ -38,7 +38,7 @@ def _plugin(home: Path, version: str) -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with nothing of Pulumi: `bin` is on PATH, `home` is PULUMI_HOME."""
+    """Make a machine without Pulumi: `bin` is on PATH, `home` is PULUMI_HOME."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "home"))
