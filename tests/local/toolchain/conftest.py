@@ -53,8 +53,7 @@ def internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Intern
 
 @pytest.fixture
 def copy(tmp_path: Path, internet: Internet, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write pins that fit the published modules, on a machine for which everything is published. It has no Go: nothing can be
-    built."""
+    """Write pins that fit the published modules. Everything is published for this machine, which has no Go."""
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
