@@ -35,11 +35,11 @@ def test_folder_is_chosen_by_option_then_variable_then_project_then_user(
     assert chosen_folder(Path("mine")) == project / "stacks" / "mine"
 
 
-def test_remove_all_keeps_files_that_are_not_the_sandboxes(tmp_path: Path) -> None:
+def test_purge_keeps_files_that_are_not_the_sandboxes(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.make()
     (tmp_path / "notes.txt").touch()
-    layout.remove_all()
+    layout.remove(purge=True)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 

@@ -108,8 +108,7 @@ def _volcano_controller(context: Context) -> list[str]:
 
 def _volcano_scheduler(context: Context) -> list[str]:
     arguments = [f"--kubeconfig={context.layout.kubeconfig}", "--leader-elect=false", "--cache-dumper=false"]
-    arguments += [f"--scheduler-conf={context.scheduler_configuration}"]
-    return arguments
+    return [*arguments, f"--scheduler-conf={context.scheduler_configuration}"]
 
 
 def _kwok(context: Context) -> list[str]:

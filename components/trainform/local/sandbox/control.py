@@ -90,9 +90,8 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
         if running:
             with progress.step(f"sandbox: stopping {len(running)} components"):
                 stop(running)
-        layout.remove_cluster()
+        layout.remove(purge)
         if purge:
-            layout.remove_all()
             remove_secrets(copy_folder(folder))
     return found
 

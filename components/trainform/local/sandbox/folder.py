@@ -70,44 +70,30 @@ class Layout:
     @contextlib.contextmanager
     def locked(self, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
         """Lock the folder, and remove temporary files. `SandboxError` if it is not a sandbox's folder."""
-        self._refuse_foreign()  # before the lock: no lock file must be written into another folder
+        ours = {*CLUSTER_FILES, *KEPT_FILES}
+        names = sorted(entry.name for entry in self.root.iterdir()) if self.root.exists() else []
+        foreign = [name for name in names if name not in ours and not _LEFTOVER.fullmatch(name)]
+        if foreign:  # before the lock: no lock file must be written into another folder, and `down` would leave them
+            raise SandboxError(
+                f"{self.root} is not a sandbox's folder: it holds {', '.join(foreign[:3])}",
+                "name an empty or a new folder with --folder",
+            )
         with hold(self.lock, purpose, progress, timeout):
             for entry in list(self.root.iterdir()):
                 if _LEFTOVER.fullmatch(entry.name):
                     entry.unlink()
             yield
 
-    def _refuse_foreign(self) -> None:
-        """Raise `SandboxError` if the folder holds files that are not a sandbox's: `down` would leave them."""
-        if not self.root.exists():
-            return
-        ours = {*CLUSTER_FILES, *KEPT_FILES}
-        names = sorted(entry.name for entry in self.root.iterdir())
-        foreign = [name for name in names if name not in ours and not _LEFTOVER.fullmatch(name)]
-        if foreign:
-            raise SandboxError(
-                f"{self.root} is not a sandbox's folder: it holds {', '.join(foreign[:3])}",
-                "name an empty or a new folder with --folder",
-            )
-
-    def remove_cluster(self) -> None:
-        """Remove all files of the cluster; lock, logs and passphrase stay."""
-        _remove(self.root, CLUSTER_FILES)
-
-    def remove_all(self) -> None:
-        """Remove all files of the sandbox, and the folder itself if it is then empty."""
-        _remove(self.root, (*CLUSTER_FILES, *KEPT_FILES))
-        if self.root.exists() and not any(self.root.iterdir()):
+    def remove(self, purge: bool) -> None:
+        """Remove all files of the cluster. `purge`: also lock, logs, passphrase, and the folder if it is then empty."""
+        for name in (*CLUSTER_FILES, *(KEPT_FILES if purge else ())):
+            path = self.root / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        if purge and not any(self.root.iterdir()):
             self.root.rmdir()
-
-
-def _remove(root: Path, names: tuple[str, ...]) -> None:
-    for name in names:
-        path = root / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
 
 
 def write_private(path: Path, content: bytes) -> None:

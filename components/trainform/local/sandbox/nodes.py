@@ -39,7 +39,8 @@ def reconcile_nodes(api: Api, pools: Iterable[NodePool]) -> None:
     expected = {f"{pool.name}-{index}": pool for pool in pools for index in range(pool.count)}
     live = {item["metadata"]["name"]: item for item in api.get(_MANAGED)["items"]}
     # Capacity, labels and taints of a node do not change under its pods: a node of another shape is replaced.
-    stale = [name for name, item in live.items() if name not in expected or _shape_of(item) != _shape(expected[name])]
+    shapes = {name: item["metadata"].get("annotations", {}).get(SHAPE) for name, item in live.items()}
+    stale = [name for name, shape in shapes.items() if name not in expected or shape != _shape(expected[name])]
     missing = [name for name in expected if name not in live or name in stale]
     addresses = _free_addresses(item for name, item in live.items() if name not in stale)
     manifests = [_node(name, expected[name], address) for name, address in zip(missing, addresses, strict=False)]
@@ -71,10 +72,6 @@ def _free_addresses(kept: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 def _shape(pool: NodePool) -> str:
     content = [dict(pool.resources), dict(pool.labels), [structs.asdict(taint) for taint in pool.taints]]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _shape_of(node: Mapping[str, Any]) -> str:
-    return str(node["metadata"].get("annotations", {}).get(SHAPE, ""))
 
 
 def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:

@@ -42,7 +42,12 @@ def copy_folder(sandbox: Path) -> Path:
 def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
     """Copy the files that the copy lacks, and return its folder. After an interruption another call continues."""
     folder = copy_folder(sandbox)
-    _refuse_foreign(folder)  # before the lock: no lock file must be written into another folder
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
+    if names and PROJECT_STATE not in names:  # before the lock: no lock file must be written into another folder
+        raise SandboxError(
+            f"{folder} is not the demo's copy of a project: it holds {', '.join(names[:3])}",
+            "move it away, or choose another folder for the sandbox with TRAINFORM_SANDBOX",
+        )
     with hold(folder / PROJECT_STATE / "lock", "trainform demo", progress):
         if not Layout(sandbox).passphrase.exists():
             remove_secrets(folder)
@@ -62,16 +67,6 @@ def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
         _link(folder / PROJECT_STATE / SANDBOX, Path(os.pardir, os.pardir, sandbox.name))
         _link(folder / _ENVIRONMENT, Path(sys.prefix))
     return folder
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """Raise `SandboxError` if the folder is not a demo's copy: its files would be taken for those of the copy."""
-    names = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
-    if names and PROJECT_STATE not in names:
-        raise SandboxError(
-            f"{folder} is not the demo's copy of a project: it holds {', '.join(names[:3])}",
-            "move it away, or choose another folder for the sandbox with TRAINFORM_SANDBOX",
-        )
 
 
 def strip_secrets(path: str, text: str) -> str:
