@@ -23,18 +23,14 @@ echo "in $(pwd)" >&2
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(pulumi: Path, tmp_path: Path) -> Path:
     """A project whose backend has no stack."""
     root = tmp_path / "vision"
     (root / "stacks" / "experiments").mkdir(parents=True)
     (root / "Pulumi.yaml").write_text("name: vision\nruntime: python\nmain: stacks\n")
     (root / FILE).write_text(f"encryptionsalt: v1:old\n{CONFIG}")
     (root / "stacks" / "__main__.py").touch()
-    program = tmp_path / "bin" / "pulumi"
-    program.parent.mkdir()
-    program.write_text(PULUMI)
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    pulumi.write_text(PULUMI)
     return root
 
 
