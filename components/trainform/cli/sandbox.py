@@ -65,19 +65,17 @@ def up_command(
     run at the same time.
     """
     from trainform.cli.progress import display
-    from trainform.local.doctor.machine import sdk_fix
     from trainform.local.sandbox.addons import chosen_addons
     from trainform.local.sandbox.control import up
     from trainform.local.sandbox.folder import chosen_folder
     from trainform.local.toolchain.ensure import ensure
-    from trainform.spec.load import load_environment, project_root
+    from trainform.spec.load import load_environment
 
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     loaded = None if environment is None else load_environment(from_input(environment)).or_raise()
     settings = structs.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
-    tools = ensure(progress)
-    sandbox = up(settings, tools, progress, timeout)
+    sandbox = up(settings, ensure(progress), progress, timeout)
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
     nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
     if form is Form.JSON:
@@ -85,8 +83,7 @@ def up_command(
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
     echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
-    fix = sdk_fix(project_root(), tools.pulumi.home)
-    note(*([f"note: {fix}"] if fix else []), f"next: {following}")
+    note(f"next: {following}")
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:

@@ -30,12 +30,11 @@ def ensure_command(pulumi_only: PulumiOnlyOption = False, addons: WithOption = N
     scheduler of Kubernetes. All programs are kept in a cache; TRAINFORM_CACHE sets its folder.
     """
     from trainform.cli.progress import display
-    from trainform.local.sandbox.addons import add_dependencies, chosen_addons, required_parts
-    from trainform.local.toolchain.addons import ensure_addons
+    from trainform.local.sandbox.addons import add_dependencies, chosen_addons, install_addons
     from trainform.local.toolchain.ensure import ensure, ensure_pulumi
 
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     progress = display()
     tools = ensure_pulumi(progress) if pulumi_only else ensure(progress).pulumi
-    ensure_addons(required_parts(add_dependencies(chosen)), progress)
+    install_addons(add_dependencies(chosen), progress)
     progress.note(f"pulumi: {tools.bin / 'pulumi'} ({tools.origin})")
