@@ -91,7 +91,6 @@ class KubeDL(OfReplicaSpecs):
     DOMAIN = "training.kubedl.io"
     API_VERSION = "training.kubedl.io/v1alpha1"
     PLURALS = ("pytorchjobs", "tfjobs")
-    CONTROLLER_IMAGE = "kubedl"
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = PODS
 

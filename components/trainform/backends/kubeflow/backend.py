@@ -68,7 +68,6 @@ class Kubeflow(OfReplicaSpecs):
     DOMAIN = "kubeflow.org"
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
-    CONTROLLER_IMAGE = "training-operator"
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
 
