@@ -28,7 +28,7 @@ from trainform.backends.jobset.spec import (
 from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role
-from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
+from trainform.backends.support import NO_RUNTIME, Fields, done_by, fixed_size, no_policies
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
@@ -71,11 +71,7 @@ class JobSet(Backend):
         "max_retry": done_by("`failurePolicy.maxRestarts`, which is one less"),
         "ttl": done_by("updates in place"),
         **no_policies("JobSet"),
-        "launcher.torchrun.elastic": noted(
-            "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change "
-            "in place",
-            elsewhere=True,
-        ),
+        "launcher.torchrun.elastic": fixed_size("JobSet"),
     }
     READS = frozenset([QUEUE_LABEL])
 
@@ -88,7 +84,7 @@ class JobSet(Backend):
         return ("jobsets.jobset.x-k8s.io", *admission_crds(plan))
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with admission, and with names: the webhook counts the random end of pod names too."""
+        """Yield problems with admission, and with names: the webhook counts the random end of pod names too."""
         yield from gang_problems(plan)
         for role in plan.roles:
             group = list(role.groups())[-1]
@@ -104,11 +100,11 @@ class JobSet(Backend):
                 )
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """The index by the label of Indexed Jobs, whose controller also sets a variable with it."""
+        """Return the index by the label of Indexed Jobs, whose controller also sets a variable with it."""
         return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]))
 
     def prerequisites(self, plan: Plan) -> list[Manifest]:
-        """The PodGroup, if Volcano admits the job."""
+        """Return the PodGroup, if Volcano admits the job."""
         return pod_group(plan)
 
     def job(self, plan: Plan) -> Manifest:
@@ -116,7 +112,7 @@ class JobSet(Backend):
         return job_manifest(plan, self.API_VERSION, "JobSet", spec, labels=queue_labels(plan))
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        """The gang of Volcano needs so many pods as the plan says; Kueue admits all of them."""
+        """Return the pods. Volcano's gang needs as many as the plan says; Kueue admits all of them."""
         found = replicated_templates(job_body(manifests)["spec"])
         if plan.admission == defaults.KUEUE:
             return found

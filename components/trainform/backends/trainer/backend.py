@@ -22,7 +22,7 @@ from trainform.backends.jobset.spec import JOB_LABEL as JOB
 from trainform.backends.jobset.spec import NAMING
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role
-from trainform.backends.support import Fields, done_by, no_policies, noted, refused
+from trainform.backends.support import Fields, done_by, fixed_size, no_policies, noted, refused
 from trainform.backends.trainer.controller import controller_objects
 from trainform.backends.trainer.existing_runtime import (
     check_runtime,
@@ -114,11 +114,7 @@ class Trainer(Backend):
             "TrainJob brings image, command, variables, resources and volumes",
             "leave it out for a runtime of the job's own",
         ),
-        "launcher.torchrun.elastic": noted(
-            "Trainer has a fixed number of pods, so another number of replicas is a new revision here and no change "
-            "in place",
-            elsewhere=True,
-        ),
+        "launcher.torchrun.elastic": fixed_size("Trainer"),
     }
 
     READS = frozenset([QUEUE_LABEL, QUEUE_ANNOTATION])
