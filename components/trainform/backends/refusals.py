@@ -99,23 +99,22 @@ def placeholder_problems(experiment: Experiment, plan: Plan, backend: Backend) -
     """Yield a problem for each field whose program would get the text `$(RANK)` itself."""
     scripted = {name for names in SCRIPT_VARIABLES[plan.launcher] for name in names.split(", ")}
     scripted -= backend.conventions(plan).appended
-    found: dict[tuple[str, str], Problem] = {}
+    found: dict[tuple[str, str], None] = {}
     for role in plan.roles if scripted else ():
         later = scripted - {variable.name for variable in role.env} if role.launched else ()
         for path, text in _texts(experiment, role) if later else ():
             for name in references(text) if "$(" in text else ():
                 if name in later:
-                    found.setdefault((path, name), _problem(path, name))
-    yield from found.values()
-
-
-def _problem(path: str, name: str) -> Problem:
-    reason = f"`$({name})` would stay as it stands: {name} is set by the launch script, when the container has started"
-    fix = (
-        f"read it in the program, or in a shell (`[sh, -c, '… ${name} …']`), or write `$$({name})` where this text "
-        "is meant"
-    )
-    return Problem(path, None, reason, fix)
+                    found[path, name] = None
+    for path, name in found:
+        reason = (
+            f"`$({name})` would stay as it stands: {name} is set by the launch script, when the container has started"
+        )
+        fix = (
+            f"read it in the program, or in a shell (`[sh, -c, '… ${name} …']`), or write `$$({name})` where this text "
+            "is meant"
+        )
+        yield Problem(path, None, reason, fix)
 
 
 def _texts(experiment: Experiment, role: RolePlan) -> Iterator[tuple[str, str]]:

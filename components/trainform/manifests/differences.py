@@ -3,6 +3,7 @@ their index. Reviews, comparisons, drift and saved reviews all use it."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -89,8 +90,8 @@ class _Walk(Struct, frozen=True):
     ) -> Iterator[Difference]:
         name = next((name for name in NAMES if _identifies(name, before) and _identifies(name, after)), None)
         if name is None:
-            for index in range(max(len(before), len(after))):
-                yield from self.between(_at(before, index), _at(after, index), (*keys, index), (*place, index))
+            for index, (was, will) in enumerate(itertools.zip_longest(before, after)):
+                yield from self.between(was, will, (*keys, index), (*place, index))
             return
         old, new = ({item[name]: (index, item) for index, item in enumerate(items)} for items in (before, after))
         for key in [*new, *(key for key in old if key not in new)]:
@@ -115,10 +116,6 @@ def _is_items(value: Any) -> bool:
 def _identifies(name: str, items: Sequence[Mapping[str, Any]]) -> bool:
     found = [item.get(name) for item in items]
     return all(isinstance(value, str | int) for value in found) and len(set(found)) == len(found)
-
-
-def _at(items: Sequence[Any], index: int) -> Any:
-    return items[index] if index < len(items) else None
 
 
 def _equal(before: Any, after: Any) -> bool:

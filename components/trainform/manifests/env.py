@@ -50,11 +50,6 @@ class PodConventions(Struct, frozen=True, dict=True):
         template has them."""
         return [{"name": name, "valueFrom": source} for name, source in self.expected.items()]
 
-    @property
-    def index_field(self) -> str:
-        """The field path with which the downward API reads the index."""
-        return f"metadata.labels['{self.index_label}']"
-
 
 def in_order(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The entries, each behind those that its value refers to: Kubernetes puts in the values of variables that stand
@@ -89,18 +84,15 @@ def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> 
         for variable in role.env
     ]
     if role.launched and not conventions.draws_ports:
-        env += [{"name": port_variable(port.name), "value": str(port.number)} for port in group.ports]
+        env += [
+            {"name": f"{RESERVED_PREFIX}{port.name.upper()}_PORT", "value": str(port.number)} for port in group.ports
+        ]
     if role.launched or role.in_first_pod:
         env += [{"name": REPLICA_INDEX, **_index(group, conventions)}]
     if conventions.index_variable is not None and conventions.index_variable not in names:
         env += [{"name": conventions.index_variable, **_index(group, conventions)}]
     env += [entry for entry in conventions.expected_env if entry["name"] not in names]
     return in_order(env)
-
-
-def port_variable(purpose: str) -> str:
-    """The name of the variable with the port that a pod opens itself: `TRAINFORM_SSH_PORT`."""
-    return f"{RESERVED_PREFIX}{purpose.upper()}_PORT"
 
 
 def env_prefix(names: Collection[str], conventions: PodConventions, launched: bool = False) -> list[str]:
@@ -156,7 +148,8 @@ def _index(group: Group, conventions: PodConventions) -> dict[str, Any]:
     own."""
     if group.index is not None:
         return {"value": str(group.index)}
-    return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": conventions.index_field}}}
+    path = f"metadata.labels['{conventions.index_label}']"
+    return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
 def override_env(

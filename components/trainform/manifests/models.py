@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
 from typing import Any
 
 from msgspec import Struct
@@ -18,24 +19,18 @@ Part = tuple[str | int, ...]
 """The keys and list indices that lead from the top of a merge patch to a part of it. () is the whole patch."""
 
 POD_TEMPLATE, METADATA = "PodTemplateSpec", "ObjectMeta"
-_KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap")
+KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap")
+"""The kinds whose models are used here."""
 _TEXT_MAPS = frozenset(["labels", "annotations", "nodeSelector", "matchLabels", "data"])
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
+_TYPES: Mapping[str, tuple[type | UnionType, str]] = {
+    "string": (str, "text"),
+    "integer": (int, "a whole number"),
+    "number": (int | float, "a number"),
+    "boolean": (bool, "true or false"),
+    "array": (list, "a list"),
+    "object": (dict, "a mapping"),
 }
-_NAMES = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-}
+"""Types of JSON: in Python, and in messages."""
 
 
 class Violation(Struct, frozen=True):
@@ -45,11 +40,6 @@ class Violation(Struct, frozen=True):
     value: object
     reason: str
     fix: str
-
-
-def has_model(kind: str) -> bool:
-    """Return whether lightkube has a model that is used here."""
-    return kind in _KINDS
 
 
 def violations(patch: object, patched: object, kind: str, part: Part = ()) -> Iterator[Violation]:
@@ -78,7 +68,7 @@ def _definitions() -> dict[str, Any]:
     import msgspec
     from lightkube.models import core_v1
 
-    kinds = [getattr(core_v1, kind) for kind in _KINDS]
+    kinds = [getattr(core_v1, kind) for kind in KINDS]
     return msgspec.json.schema_components(kinds, ref_template="{name}")[1]
 
 
@@ -140,7 +130,7 @@ def _items(patch: dict[str, Any], patched: object, schema: dict[str, Any], part:
 
 
 def _wrong_type(part: Part, value: object, types: Sequence[str]) -> Violation:
-    expected = " or ".join(_NAMES[name] for name in types)
+    expected = " or ".join(_TYPES[name][1] for name in types)
     quoted = types[0] == "string" and isinstance(value, int | float)
     fix = "write it in quotes" if quoted else f"write {expected}"
     return Violation(part, None, f"it must be {expected}", fix)  # the value may be a secret
@@ -157,4 +147,4 @@ def _resolve(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _is(value: object, name: str) -> bool:
     """Return whether the value has the JSON type. In Python True is a number too, but not here."""
-    return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+    return isinstance(value, _TYPES[name][0]) and (name == "boolean" or not isinstance(value, bool))

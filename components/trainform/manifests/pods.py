@@ -111,7 +111,9 @@ def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConv
     """Return the same as users know it: the main container is called `main` on every operator."""
     conventions = conventions.of(role.name)
     template = {
-        "metadata": without_empty({"labels": pod_labels(plan, role, group), "annotations": role.annotations}),
+        "metadata": without_empty(
+            {"labels": {**role.labels, **own_labels(plan, role, group)}, "annotations": role.annotations}
+        ),
         "spec": _pod_spec(plan, role, group, conventions),
     }
     if role.overrides:
@@ -182,11 +184,6 @@ def pod_from_template(
         "annotations": {**own.get("annotations", {}), **({} if annotations is None else annotations)},
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
-
-
-def pod_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
-    """The user's labels and trainform's own, which win."""
-    return {**role.labels, **own_labels(plan, role, group)}
 
 
 def own_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:

@@ -173,7 +173,6 @@ def _master(experiment: Experiment) -> str | None:
 _LEAST = ("spec.runPolicy.schedulingPolicy.minAvailable", "spec.schedulingPolicy.minAvailable")
 # And the time after which the job ends.
 _RUN_TIME = (f"spec.runPolicy.{DEADLINE}", f"spec.{DEADLINE}")
-_SCALED = "pytorchReplicaSpecs"
 # The launcher of an MPIJob of this version, of mpi-operator, reaches the workers by SSH.
 _BY_SSH = "/v2beta1"
 
@@ -198,32 +197,30 @@ def run_time(body: dict[str, Any]) -> object:
     return next((seconds for path in _RUN_TIME if (seconds := value_at(body, path)) is not None), None)
 
 
-def _grown(pods: Pods, most: int) -> Pods:
-    template = pods.template
-    return structs.replace(pods, template=structs.replace(template, replicas=max(template.replicas, most)))
-
-
 class _ReplicaSpecs(Struct, frozen=True):
     """The pods of the replica specs in a field of the spec."""
 
     field: str
 
     def __call__(self, body: dict[str, Any]) -> Iterator[Pods]:
-        found = [*PodsAt(f"spec.{self.field}.*")(body)]
-        most = most_workers(body)
-        if self.field == _SCALED and most is not None:
-            found = [_grown(pods, most) if f"{_SCALED}.Worker." in pods.template.place else pods for pods in found]
-        total = sum(pods.template.replicas for pods in found)
+        found = [pods.template for pods in PodsAt(f"spec.{self.field}.*")(body)]
+        most = most_workers(body) if self.field == _PYTORCH.field else None
+        if most is not None:
+            worker = f"spec.{self.field}.Worker.template"
+            found = [
+                structs.replace(each, replicas=max(each.replicas, most)) if each.place == worker else each
+                for each in found
+            ]
+        total = sum(template.replicas for template in found)
         least = next((number for path in _LEAST if isinstance(number := value_at(body, path), int)), total)
         slack = max(0, total - least)
         # The job sets how many of all its pods start together, and not of which type: the largest type is the one that
         # may be smaller.
-        largest = max(range(len(found)), key=lambda index: found[index].template.replicas, default=0)
-        for index, pods in enumerate(found):
-            missing = min(slack, pods.template.replicas) if index == largest else 0
-            least_of_type = pods.template.replicas - missing
-            template = structs.replace(pods.template, min_available=least_of_type, run_time=run_time(body))
-            yield structs.replace(pods, template=template)
+        largest = max(found, key=lambda template: template.replicas, default=None)
+        for template in found:
+            missing = min(slack, template.replicas) if template is largest else 0
+            least_of_type = template.replicas - missing
+            yield Pods(structs.replace(template, min_available=least_of_type, run_time=run_time(body)))
 
 
 def replica_spec_pods(group: str) -> Mapping[str, tuple[Finder, ...]]:

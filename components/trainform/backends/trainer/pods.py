@@ -29,12 +29,9 @@ def _train_job(body: dict[str, Any]) -> Iterator[Pods]:
             continue
         is_node = job.get("name") == NODE
         patched = patched or is_node
-        yield Pods(
-            _with_trainer(body, template, ".".join((*place, *_INNER)))
-            if is_node
-            else _template(template, (*place, *_INNER)),
-            elsewhere,
-        )
+        where = ".".join((*place, *_INNER))
+        found = _with_trainer(body, template, where) if is_node else Template(1, 1, {"spec": {}, **template}, where)
+        yield Pods(found, elsewhere)
     if not patched and any(field in _trainer(body) for field in _CONTAINER):
         yield Pods(_with_trainer(body, {}, "spec.trainer"), elsewhere)
 
@@ -90,10 +87,6 @@ def _with_trainer(body: dict[str, Any], template: dict[str, Any], place: str) ->
     return Template(
         replicas, replicas, {**template, "spec": {**spec, "containers": containers}}, place, run_time=run_time
     )
-
-
-def _template(template: dict[str, Any], place: tuple[str, ...]) -> Template:
-    return Template(1, 1, {"spec": {}, **template}, ".".join(place))
 
 
 PODS = {

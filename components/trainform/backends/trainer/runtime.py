@@ -89,11 +89,6 @@ def processes_per_node(plan: Plan) -> int | None:
     return None if policy(plan) == PLAIN else plan.world.processes // max(plan.world.nodes, 1)
 
 
-def launcher_is_node(plan: Plan) -> bool:
-    """True if the launching pod is ranked."""
-    return any(role.name == plan.launches and role.ranked for role in plan.roles)
-
-
 def ml_policy(plan: Plan) -> dict[str, Any]:
     """`mlPolicy` of the runtime. With MPI its `numNodes` is 1, since it counts the labelled launcher; the TrainJob's
     `numNodes` counts the nodes."""
@@ -106,7 +101,7 @@ def ml_policy(plan: Plan) -> dict[str, Any]:
         "numProcPerNode": processes_per_node(plan),
         "mpiImplementation": "OpenMPI",
         "sshAuthMountPath": SSH_MOUNT,
-        "runLauncherAsNode": launcher_is_node(plan),
+        "runLauncherAsNode": any(role.name == plan.launches for role in plan.ranked),
     }
     return {"numNodes": 1, "mpi": mpi}
 
