@@ -50,7 +50,7 @@ def size_problems(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem
 
 
 def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem]:
-    """A problem for each set field that the backend does not support."""
+    """Yield a problem for each set field that the backend does not support."""
     for field, support in fields.items():
         if support.is_refusal:
             for path, value in non_default(experiment, field):
@@ -59,7 +59,7 @@ def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem
 
 
 def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:
-    """The notes on those fields that the experiment sets."""
+    """Yield the notes on those fields that the experiment sets."""
     for field, support in fields.items():
         if support.noted:
             yield from (
@@ -77,14 +77,14 @@ def support_fix(field: str, support: Support) -> str:
 
 
 def another_backend(need: str, *, as_said: bool = False) -> str:
-    """The end of a fix: `use the backend volcano or jobset`. need: the path of a field or one of the constants above;
-    at least one backend supports it. This imports every backend, so call it only for a message that is shown."""
+    """Return the end of a fix: `use the backend volcano or jobset`. need: the path of a field or one of the constants
+    above; at least one backend supports it. This imports every backend, so call it only for a message that is shown."""
     *first, last = able(need, as_said=as_said)
     return f"use the backend {', '.join(first)} or {last}" if first else f"use the backend {last}"
 
 
 def able(need: str, *, as_said: bool = False) -> list[str]:
-    """The names of the backends that support the need. as_said: in a way of which no note has to be made."""
+    """Return the names of the backends that support the need. as_said: in a way of which no note has to be made."""
     return [name for name, backend in BACKENDS.items() if is_able(backend, need, as_said=as_said)]
 
 

@@ -35,12 +35,12 @@ class Difference(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The place for people, without a secret that is a key: `roles.worker.env.NCCL_DEBUG`."""
+        """Return the place for people, without a secret that is a key: `roles.worker.env.NCCL_DEBUG`."""
         return masked_path(join_path(self.keys))
 
     @property
     def where(self) -> str:
-        """The place as the lines of a file are known by: `prepare[0].image`."""
+        """Return the place as the lines of a file are known by: `prepare[0].image`."""
         return join_path(self.place)
 
 
@@ -54,9 +54,9 @@ def differences(
     same: Same = lambda keys, before, after: False,
     ordered: Ordered = lambda keys: False,
 ) -> list[Difference]:
-    """Every difference, in the order of the tree after; what is gone comes behind its neighbours. A list of texts or
-    numbers is one value. same: True for two spellings of one value. ordered: True for a mapping in which the order of
-    the keys counts."""
+    """Return every difference, in the order of the tree after; what is gone comes behind its neighbours. A list of
+    texts or numbers is one value. same: True for two spellings of one value. ordered: True for a mapping in which the
+    order of the keys counts."""
     return [*_Walk(same, ordered).between(before, after, (), ())]
 
 
@@ -102,7 +102,7 @@ class _Walk(Struct, frozen=True):
 
 
 def _order(before: list[Any], after: list[Any], keys: Keys, place: Keys) -> Iterator[Difference]:
-    """The order of what both have, if it differs."""
+    """Yield the order of what both have, if it differs."""
     old, new = set(before), set(after)
     was, will = [key for key in before if key in new], [key for key in after if key in old]
     if was != will:
@@ -144,5 +144,5 @@ def shown(difference: Difference) -> tuple[Any, Any]:
 
 
 def is_reference(value: object) -> bool:
-    """True for a variable's value that comes from a Secret, as an experiment or as a pod says it."""
+    """Return True for a variable's value that comes from a Secret, as an experiment or as a pod says it."""
     return isinstance(value, Mapping) and not value.keys().isdisjoint(REFERENCES)

@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.errors import list_names
+from trainform.manifests.manifest import mapping, mappings
 
 Part = tuple[str | int, ...]
 """The keys and list indices that lead from the top of a merge patch to a part of it. () is the whole patch."""
@@ -48,18 +49,12 @@ def violations(patch: object, patched: object, kind: str, part: Part = ()) -> It
     patched: the object with the patch. kind: `POD_TEMPLATE` or a kind with a model. part: where the patch stands in a
     larger one.
     """
-    if kind == POD_TEMPLATE and not _has_containers(patched):
-        spec = patch.get("spec") if isinstance(patch, dict) else None
-        is_inside = isinstance(spec, dict) and "containers" in spec
+    if kind == POD_TEMPLATE and not mapping(mapping(patched).get("spec")).get("containers"):
+        is_inside = "containers" in mapping(mapping(patch).get("spec"))
         where = (*part, "spec", "containers") if is_inside else (*part, "spec")
         yield Violation(where, None, "the pods have no `spec` with `containers`", "patch a container by its name")
     else:
         yield from _violations(patch, patched, {"$ref": kind}, part)
-
-
-def _has_containers(template: object) -> bool:
-    spec = template.get("spec") if isinstance(template, dict) else None
-    return isinstance(spec, dict) and bool(spec.get("containers"))
 
 
 @functools.cache
@@ -100,7 +95,7 @@ def _fields(patch: dict[str, Any], patched: object, schema: dict[str, Any], part
             if value is not None and not is_right:
                 yield _wrong_type((*part, name), value, ["string"])
         return
-    inside = patched if isinstance(patched, dict) else {}
+    inside = mapping(patched)
     for name, value in patch.items():
         if name in fields:
             yield from _violations(value, inside.get(name), fields[name], (*part, name))
@@ -117,7 +112,7 @@ def _items(patch: dict[str, Any], patched: object, schema: dict[str, Any], part:
         reason = "a mapping patches the items of a list by name, and there is no list with named items here"
         yield Violation(part, None, reason, "write a list")
         return
-    items = {str(item.get("name")): item for item in patched if isinstance(item, dict)}
+    items = {str(item.get("name")): item for item in mappings(patched)}
     for name, value in patch.items():
         if value is not None and not isinstance(value, dict):
             yield _wrong_type((*part, name), value, ["object"])

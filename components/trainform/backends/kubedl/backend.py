@@ -198,9 +198,11 @@ class KubeDL(OfReplicaSpecs):
         """Return the job of the launcher's kind; the fields of the run policy are in the spec itself. KubeDL makes the
         PodGroups."""
         kind = kind_of(plan)
+        # without a chief a TFJob would be complete with its first worker
+        by_workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
         spec = {
             **run_policy(plan, "priorityClassName"),
-            "successPolicy": _success(plan),
+            "successPolicy": ALL_WORKERS if by_workers else None,
             kind.field: replica_specs(plan, self.conventions(plan)),
         }
         annotations = {NETWORK_ANNOTATION: HOST} if plan.host_network else {}
@@ -219,10 +221,3 @@ class KubeDL(OfReplicaSpecs):
 def _cleaned(job: dict[str, Any]) -> dict[str, Any]:
     """Return the run policy of a job. By default pods of a TFJob are deleted, and those of a PyTorchJob are not."""
     return {"cleanPodPolicy": RUNNING if job["kind"] == "TFJob" else LEFT_RUNNING, **job["spec"]}
-
-
-def _success(plan: Plan) -> str | None:
-    """Return the success policy of a TFJob without a chief: all workers must complete, and not only the first of them.
-    Otherwise None."""
-    workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
-    return ALL_WORKERS if workers else None

@@ -47,7 +47,8 @@ SSH_FILES = [
 def controller_objects(
     runtime: dict[str, Any], job: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-    """The pods in the order of replicated jobs, and the data of the ConfigMap with MPI's hostfile by its name."""
+    """Return the pods in the order of replicated jobs, and the data of the ConfigMap with MPI's hostfile by its
+    name."""
     spec = copy.deepcopy(runtime["spec"])
     trainer = job["spec"].get("trainer", {})
     for patch in job["spec"].get("runtimePatches", []):
@@ -104,7 +105,7 @@ def _patch_containers(known: list[dict[str, Any]], patches: list[dict[str, Any]]
 
 
 def _count(spec: dict[str, Any], trainer: dict[str, Any], replicated: dict[str, Any]) -> int:
-    """The number of pods of a replicated job, at least one."""
+    """Return the number of pods of a replicated job, at least one."""
     policy, asked = spec.get("mlPolicy"), trainer.get("numNodes")
     count: int = replicated["template"]["spec"].get("parallelism", 1)
     labelled = ancestor(replicated) == TRAINER
@@ -182,7 +183,7 @@ def _mpi(spec: dict[str, Any], job: dict[str, Any]) -> dict[str, dict[str, str]]
 
 
 def _nodes(replicated: dict[str, Any]) -> list[dict[str, Any]]:
-    """The containers that Trainer changes, which are called `node`."""
+    """Return the containers that Trainer changes, which are called `node`."""
     return [container for container in containers(replicated) if container["name"] == NODE]
 
 

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER
-from trainform.backends.outcome import ends_with_role
 from trainform.backends.trainer.runtime import (
     ANCESTOR_LABEL,
     LAUNCHER,
@@ -36,7 +35,7 @@ from trainform.errors import Problem
 from trainform.manifests.manifest import mapping, quantity, without_empty
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Plan, RolePlan, RuntimePlan
+from trainform.plan.model import Plan, RolePlan, RuntimePlan
 
 MANAGER = "trainform.dev/trainform"
 # The fields of a runtime's pods, and of the container `node`, that a TrainJob may change where the experiment sets
@@ -50,7 +49,7 @@ _OF_TRAINER = ("image", "env", "resources")  # fields of the container that `tra
 
 
 def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
-    """The spec of the TrainJob."""
+    """Return the spec of the TrainJob."""
     template = _template(plan, counted(plan))
     container = template["spec"]["containers"][0]
     words = rendezvous_words() if plan.launcher != MPI else []
@@ -74,28 +73,22 @@ def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
 
 
 def named_templates(plan: Plan) -> list[Template]:
-    """The pod template of each role, with the fields that the experiment sets. The scheduler is the runtime's, which
-    `check_runtime` holds against the admission."""
+    """Return the pod template of each role, with the fields that the experiment sets. The scheduler is the runtime's,
+    which `check_runtime` holds against the admission."""
     scheduler = None if plan.admission == defaults.KUEUE else SCHEDULER
     return [
         Template(role.replicas, role.min_available, _template(plan, role), scheduler=scheduler) for role in plan.roles
     ]
 
 
-def named_endings(plan: Plan, runtime: RuntimePlan) -> tuple[Ending, ...]:
-    """Return what ends the job. `up` checks the runtime of the cluster against it."""
-    condition = f", if the {runtime.kind} {runtime.name} says so" if runtime.content is None else ""
-    return ends_with_role(plan, plan.ending_role, condition)
-
-
 def expected(plan: Plan) -> dict[str, str]:
-    """The roles for which the runtime has pods, with the name of the replicated job of each."""
+    """Return the roles for which the runtime has pods, with the name of the replicated job of each."""
     names = (LAUNCHER, NODE) if plan.launcher == MPI else (NODE,)
     return {role.name: role.group for role in plan.roles if role.group in names and (role.ranked or role.launched)}
 
 
 def counted(plan: Plan) -> RolePlan:
-    """The role that `trainer` of the TrainJob configures."""
+    """Return the role that `trainer` of the TrainJob configures."""
     name = LAUNCHER if plan.launcher == MPI else NODE
     return next(role for role in plan.roles if role.group == name)
 
@@ -117,7 +110,7 @@ def _template(plan: Plan, role: RolePlan) -> dict[str, Any]:
 
 
 def patch(plan: Plan, role: RolePlan) -> dict[str, Any]:
-    """The TrainJob's patch for the role's pods."""
+    """Return the TrainJob's patch for the role's pods."""
     template = _template(plan, role)
     spec, container = template["spec"], template["spec"]["containers"][0]
     inside = {key: container[key] for key in PATCHED_IN_CONTAINERS if key in container}
@@ -132,7 +125,7 @@ PULL_POLICY = "IfNotPresent"
 
 
 def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
-    """Problems with fields that a TrainJob cannot set on an existing runtime, and with the runtime's file."""
+    """Yield problems with fields that a TrainJob cannot set on an existing runtime, and with the runtime's file."""
     ours = "leave `runtime` out, so that trainform makes a runtime for the job"
     if plan.launcher not in LAUNCHERS:
         reason = f"Trainer has no policy for the launcher; an existing runtime runs {', '.join(LAUNCHERS)}"
@@ -325,8 +318,8 @@ def _container(
 
 
 def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
-    """A finding if the runtime does not end the job: nodes that serve SSH never end by themselves. `_jobs` reports
-    missing jobs."""
+    """Yield a finding if the runtime does not end the job: nodes that serve SSH never end by themselves. `_jobs`
+    reports missing jobs."""
     names = {job["name"] for job in replicated_jobs(spec)}
     group = next((role.group for role in plan.roles if role.name == plan.ending_role), None)
     policy = mapping(spec["template"]["spec"].get("successPolicy"))
