@@ -11,7 +11,7 @@ from tests.backends.kubeflow.test_backend import ELASTIC, POOL, TENSORFLOW
 from tests.backends.kubeflow.test_backend import MPI as LAUNCHER_APART
 from tests.support.samples import experiment, job, plan
 from trainform.backends.backend import BACKENDS
-from trainform.backends.replica_specs.kinds import declared_port, made_account, rendered_specs, run_time, tf_config
+from trainform.backends.replica_specs.kinds import declared_port, rendered_specs, run_time, tf_config
 from trainform.job.render import job_manifests
 
 
@@ -62,13 +62,6 @@ def test_when_a_job_ends() -> None:
     assert run_time({"spec": {"runPolicy": {"activeDeadlineSeconds": 60}}}) == 60
     assert run_time({"spec": {"activeDeadlineSeconds": 60}}) == 60
     assert run_time({"spec": {"runPolicy": {}}}) is None
-
-
-def test_the_account_of_a_launcher() -> None:
-    mpi = {"apiVersion": "kubeflow.org/v1", "kind": "MPIJob", "metadata": {"name": "example"}}
-    assert made_account(mpi, "Launcher") == "example-launcher"
-    assert made_account(mpi, "Worker") == made_account({**mpi, "kind": "PyTorchJob"}, "Launcher") == ""
-    assert made_account({**mpi, "apiVersion": "kubeflow.org/v2beta1"}, "Launcher") == ""
 
 
 ROLES: dict[str, Any] = {"head": {}, "body": {"replicas": 3}, "extra": {"ranked": False, "command": ["a"]}}

@@ -32,7 +32,6 @@ from trainform.backends.replica_specs.specs import (
     common_fields,
     common_number,
     left_running,
-    processes_per_node,
     replica_specs,
     run_policy,
 )
@@ -189,7 +188,7 @@ class Kubeflow(OfReplicaSpecs):
 def _pytorch(plan: Plan) -> dict[str, Any]:
     """Return a PyTorchJob's own fields: processes per node if all roles have the same number (then the operator's
     WORLD_SIZE counts processes), and the bounds of an elastic job."""
-    number = processes_per_node(plan)
+    number = common_number(plan, "NPROC_PER_NODE")
     fields: dict[str, Any] = {"nprocPerNode": None if number is None else str(number)}
     if plan.world.bounds is not None:
         least, most = plan.world.bounds
@@ -200,7 +199,7 @@ def _pytorch(plan: Plan) -> dict[str, Any]:
 
 
 def _mpi(plan: Plan) -> dict[str, Any]:
-    return {"slotsPerWorker": processes_per_node(plan), "mainContainer": kind_of(plan).container}
+    return {"slotsPerWorker": common_number(plan, "NPROC_PER_NODE"), "mainContainer": kind_of(plan).container}
 
 
 _OWN_FIELDS = {"PyTorchJob": _pytorch, "TFJob": lambda plan: {"successPolicy": ALL_WORKERS}, "MPIJob": _mpi}
@@ -229,7 +228,7 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     if plan.services:
         reason = "an MPIJob does not use Services: its processes find each other by MPI"
         yield Problem("network.addresses", "service", reason, "remove it")
-    if processes_per_node(plan) is None:
+    if common_number(plan, "NPROC_PER_NODE") is None:
         reason = "the roles have different numbers of processes, and an MPIJob has one `slotsPerWorker`"
         yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
     launcher = next((role for role in plan.roles if role.name == plan.launches), None)

@@ -15,7 +15,6 @@ from trainform.backends.replica_specs.kinds import (
     add_port,
     copied_template,
     declared_port,
-    made_account,
     main_container,
     main_port,
     pod_name,
@@ -166,7 +165,8 @@ def _mpi(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -> No
         _append(main, _OF_LAUNCHER | ({} if _has_gpu(spec) else _WITHOUT_GPU))
         present = [entry["name"] for entry in main["env"]]
         _append(main, {variable: value for variable, value in _INTEL.items() if variable not in present})
-        spec.setdefault("serviceAccountName", made_account(job, name))
+        # the operator makes this account, which may run commands in the workers
+        spec.setdefault("serviceAccountName", pod_name(job, LAUNCHER, 0))
         spec.setdefault("initContainers", []).append(_delivering(job["metadata"]["namespace"]))
         mounts.append({"name": "mpi-job-kubectl", "mountPath": _KUBECTL_FOLDER})
         volumes.append({"name": "mpi-job-kubectl", "emptyDir": {}})

@@ -173,8 +173,6 @@ def _master(experiment: Experiment) -> str | None:
 _LEAST = ("spec.runPolicy.schedulingPolicy.minAvailable", "spec.schedulingPolicy.minAvailable")
 # And the time after which the job ends.
 _RUN_TIME = (f"spec.runPolicy.{DEADLINE}", f"spec.{DEADLINE}")
-# The launcher of an MPIJob of this version, of mpi-operator, reaches the workers by SSH.
-_BY_SSH = "/v2beta1"
 
 
 def most_workers(body: dict[str, Any]) -> int | None:
@@ -182,14 +180,6 @@ def most_workers(body: dict[str, Any]) -> int | None:
     since then it makes none."""
     most = value_at(body, "spec.elasticPolicy.maxReplicas")
     return most if value_at(body, "spec.elasticPolicy.metrics") is not None and isinstance(most, int) else None
-
-
-def made_account(body: dict[str, Any], replica_type: str) -> str:
-    """Return the service account that the operator makes for pods of the type that name none: the launcher of an MPIJob
-    gets one that may run commands in the workers. Empty if it makes none. Source: training-operator 1.9.3,
-    pkg/controller.v1/mpi (`newLauncher`)."""
-    makes = body.get("kind") == "MPIJob" and not str(body.get("apiVersion")).endswith(_BY_SSH)
-    return f"{value_at(body, 'metadata.name')}-launcher" if makes and replica_type == LAUNCHER else ""
 
 
 def run_time(body: dict[str, Any]) -> object:

@@ -110,11 +110,6 @@ def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
         )
 
 
-def processes_per_node(plan: Plan) -> int | None:
-    """Return the number of processes of each ranked pod; None if the pods differ, or if the plan does not know it."""
-    return common_number(plan, "NPROC_PER_NODE")
-
-
 def common_number(plan: Plan, name: str) -> int | None:
     """Return the number that the variable has in all ranked pods; None if they differ or if it is not a number."""
     values = {variable.value for role in plan.ranked for variable in role.env if variable.name == name}

@@ -145,7 +145,9 @@ class Trainer(Backend):
         """Yield problems with names, policies and gangs that Trainer does not support, and with an existing runtime."""
         yield from _JOBSET.problems(plan)
         yield from _group_problems(plan)
-        yield from _gang_problems(plan)
+        if plan.admission != defaults.KUEUE:
+            reason = "the value lets a part of the pods start, and Trainer's gang always has all of them"
+            yield from whole_gang_problems(plan, reason, "use another backend")
         if plan.runtime is not None:
             yield from named_problems(plan, plan.runtime)
         elif policy(plan) == MPI:
@@ -239,13 +241,6 @@ def _group_problems(plan: Plan) -> Iterator[Problem]:
         if called and (others or not (role.launched or role.ranked)):
             reason = f"Trainer gives this name to {f'the pods of {others[0]}' if others else 'pods with a rank'}"
             yield Problem(f"roles.{role.name}", None, reason, "rename it")
-
-
-def _gang_problems(plan: Plan) -> Iterator[Problem]:
-    """Yield problems with roles of which a part may start: Trainer's PodGroup always has all pods."""
-    if plan.admission != defaults.KUEUE:
-        reason = "the value lets a part of the pods start, and Trainer's gang always has all of them"
-        yield from whole_gang_problems(plan, reason, "use another backend")
 
 
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:

@@ -165,10 +165,9 @@ def ancestor(job: Mapping[str, Any]) -> str | None:
     return None if found is None else str(found)
 
 
-def containers(job: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the containers of a replicated job's pods, without init containers."""
-    found: list[dict[str, Any]] = job["template"]["spec"]["template"]["spec"]["containers"]
-    return found
+def node_containers(job: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the containers of a replicated job that Trainer changes, which are called `node`."""
+    return [each for each in job["template"]["spec"]["template"]["spec"]["containers"] if each["name"] == NODE]
 
 
 def runtime_launcher_is_node(spec: Mapping[str, Any]) -> bool:

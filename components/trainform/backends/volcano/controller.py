@@ -53,27 +53,11 @@ def _pod(job: dict[str, Any], task: dict[str, Any], index: int, variables: list[
     spec = template["spec"]
     spec.setdefault("hostname", name)
     spec.setdefault("schedulerName", job["spec"]["schedulerName"])
-    _mount_volumes(job, spec)
     for container in [*spec.get("initContainers", []), *spec["containers"]]:
         container.setdefault("env", []).extend(variables)
         container.setdefault("volumeMounts", []).append({"name": hosts, "mountPath": HOSTS_MOUNT})
     spec.setdefault("volumes", []).append({"name": hosts, "configMap": {"name": hosts}})
     return pod_from_template(name, metadata["namespace"], template, labels)
-
-
-def _mount_volumes(job: dict[str, Any], spec: dict[str, Any]) -> None:
-    """Mount the job's volumes in all containers but those of the start, each claim once. A claim that Volcano makes is
-    empty at first."""
-    seen = set()
-    for index, volume in enumerate(job["spec"].get("volumes", [])):
-        claim, name = volume.get("volumeClaimName"), f"{job['metadata']['name']}-volume-{index}"
-        if claim is not None and claim in seen:
-            continue
-        seen.add(claim)
-        source = {"emptyDir": {}} if claim is None else {"persistentVolumeClaim": {"claimName": claim}}
-        spec.setdefault("volumes", []).append({"name": name, **source})
-        for container in spec["containers"]:
-            container.setdefault("volumeMounts", []).append({"name": name, "mountPath": volume["mountPath"]})
 
 
 def _hosts_name(job: dict[str, Any]) -> str:
