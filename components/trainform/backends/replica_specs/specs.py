@@ -99,10 +99,10 @@ def run_policy(plan: Plan, priority_class: str) -> dict[str, Any]:
     )
 
 
-def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
+def left_running(policy: Mapping[str, Any], path: str, default: str = LEFT_RUNNING) -> Iterator[str]:
     """Yield a note if the run policy at this path of the job leaves pods running when the job has ended: then the end
     of some pods ends no others."""
-    if policy.get("cleanPodPolicy", LEFT_RUNNING) == LEFT_RUNNING:
+    if policy.get("cleanPodPolicy", default) == LEFT_RUNNING:
         yield (
             f"manifest_overrides.job.{path}.cleanPodPolicy: pods that still run when the job has succeeded or failed "
             "run on, with their accelerators, until they end by themselves or the job is deleted; remove it to have "

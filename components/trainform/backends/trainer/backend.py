@@ -17,9 +17,6 @@ from trainform import defaults
 from trainform.backends.backend import Backend, Existing
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.jobset.backend import JobSet
-from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
-from trainform.backends.jobset.spec import JOB_LABEL as JOB
-from trainform.backends.jobset.spec import NAMING
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role
 from trainform.backends.support import Fields, done_by, fixed_size, no_policies, noted, refused
@@ -85,8 +82,8 @@ class Trainer(Backend):
         f"at `{MPI_VOLUMES['mpi-ssh-auth']}`"
     )
 
-    INDEX_LABEL = INDEX
-    JOB_LABEL = JOB
+    INDEX_LABEL = JobSet.INDEX_LABEL
+    JOB_LABEL = JobSet.JOB_LABEL
     POD_KEYS = JobSet.POD_KEYS
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     SUSPENDED = ("spec.suspend",)
@@ -123,10 +120,11 @@ class Trainer(Backend):
     def naming(self, experiment: Experiment) -> Naming:
         """Return the names of a JobSet. With an existing runtime the subdomain is the name of the TrainJob, and Trainer
         writes the hostfile."""
+        naming = _JOBSET.naming(experiment)
         if experiment.runtime is None:
-            return NAMING
+            return naming
         hostfile = f"{HOSTFILE_MOUNT}/hostfile"
-        return Naming(pod=NAMING.pod, address="{pod}.{job}", own_service=False, hostfile=hostfile)
+        return structs.replace(naming, address="{pod}.{job}", own_service=False, hostfile=hostfile)
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
         """Return the names of the roles, with `node` for the first ranked role, whose pods the policies count. With MPI
@@ -162,9 +160,8 @@ class Trainer(Backend):
         namespace = plan.namespace if runtime.kind == RUNTIME_KIND else None
         plural = f"{runtime.kind.lower()}s"
 
-        def problems(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
-            for finding in check_runtime(content, plan, runtime):
-                yield f"{finding.path} {finding.reason}", finding.fix
+        def problems(content: dict[str, Any]) -> list[tuple[str, str]]:
+            return [(f"{each.path} {each.reason}", each.fix) for each in check_runtime(content, plan, runtime)]
 
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
