@@ -17,7 +17,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import CRDS, queue_manifest
 from trainform.errors import InputError, Problem
 from trainform.job.check import check_environment, check_experiment
-from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
+from trainform.manifests.manifest import ownership, with_own_annotations
 from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import Plan, QueuePlan
@@ -170,7 +170,10 @@ class RoleGroup(Part):
             backend = BACKENDS[plan.backend]
             pods = [template for template in backend.templates(plan, job.manifests) if template.role == role]
             _refuse_role(plan, role, len(pods))
-            script = with_own_annotations(_renamed(launch_files(plan, backend.files(plan)), f"{name}-{plan.revision}"))
+            script = launch_files(plan, backend.files(plan))
+            # another name, since a job of the same experiment may exist too
+            metadata = script.body["metadata"] | {"name": f"{name}-{plan.revision}"}
+            script = with_own_annotations(structs.replace(script, body=script.body | {"metadata": metadata}))
         template = pods[0].body
         script_volumes = [
             volume["name"]
@@ -202,11 +205,6 @@ def _refuse_role(plan: Plan, role: str, templates: int) -> None:
         fix = "give it replicas"
     if reason:
         raise InputError([Problem("role", role, reason, fix)])
-
-
-def _renamed(manifest: Manifest, name: str) -> Manifest:
-    """Return the object under another name, since a job of the same experiment may exist too."""
-    return structs.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})
 
 
 def add_own(environment: Environment, field: str, own: object, model: type[BaseModel]) -> Environment:
