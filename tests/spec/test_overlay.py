@@ -161,11 +161,6 @@ def test_what_an_overlay_makes_wrong_elsewhere_is_told_there_with_its_cause(proj
         )
 
 
-def test_the_name_of_an_environment_gets_a_suggestion(project: Path) -> None:
-    (problem,) = check_experiment(Text("", FILE.replace("  prod:", "  prdo:")), environment(), root=project).problems
-    assert (problem.path, problem.fix) == ("environments.prdo", "did you mean prod?")
-
-
 def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:
     text = FILE.replace("queue: research", "env: {DB_PASSWORD: 12345678}").replace("    env: {NCCL_DEBUG: null}\n", "")
     found = check_experiment(Text("resnet.yaml", text), PROD, root=project).problems

@@ -20,7 +20,7 @@ def planned(data: dict[str, Any], environment: Environment) -> tuple[Plan | None
     """The experiment's plan, or what `check` complains of."""
     parsed = parse(Experiment, copy.deepcopy(data))
     if parsed.model is None or parsed.problems:
-        return None, parsed.problems
+        return None, [*parsed.problems]
     try:
         return plan_job(parsed.model, environment), ()
     except InputError as refused:

@@ -28,49 +28,23 @@ NOT_RUNNING = 1
 FAILING_COMMAND = "false"
 """A command that fails. `eval ""` succeeds, and the shell would continue with the user's own cluster and stacks."""
 
-EnvironmentOption = Annotated[
-    str | None,
-    environment_option(
-        f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context. Default: as the last time, "
-        "else two nodes without accelerators."
-    ),
-]
-FolderOption = Annotated[
-    Path | None,
-    option(
-        "DIR",
-        "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox next to the nearest Pulumi.yaml.",
-        "--folder",
-    ),
-]
-TimeoutOption = Annotated[
-    float | None,
-    option(
-        "SECONDS",
-        "Time limit for the start, without builds. Default: 90, and 20 more for each add-on.",
-        "--timeout",
-        min=1,
-    ),
-]
-WithOption = Annotated[
-    list[str] | None,
-    option(
-        "ADD-ONS",
-        f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay "
-        "until `down`.",
-        "--with",
-        autocompletion=candidates.addons,
-    ),
-]
-PurgeOption = Annotated[
-    bool,
-    typer.Option(
-        "--purge",
-        "--delete",
-        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read "
-        "after that.",
-    ),
-]
+ENVIRONMENT = (
+    f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context. Default: as the last time, else two "
+    "nodes without accelerators."
+)
+FOLDER = "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox next to the nearest Pulumi.yaml."
+TIMEOUT = "Time limit for the start, without builds. Default: 90, and 20 more for each add-on."
+WITH = (
+    f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay until `down`."
+)
+PURGE = (
+    "Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read after that."
+)
+EnvironmentOption = Annotated[str | None, environment_option(ENVIRONMENT)]
+FolderOption = Annotated[Path | None, option("DIR", FOLDER, "--folder")]
+TimeoutOption = Annotated[float | None, option("SECONDS", TIMEOUT, "--timeout", min=1)]
+WithOption = Annotated[list[str] | None, option("ADD-ONS", WITH, "--with", autocompletion=candidates.addons)]
+PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help=PURGE)]
 
 
 @app.verb("up")

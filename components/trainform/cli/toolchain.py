@@ -10,23 +10,15 @@ from trainform.cli import candidates
 from trainform.cli.app import App
 from trainform.cli.arguments import option
 
-app = App(
-    help="Install Pulumi, its plugins and the sandbox's programs.",
-)
+app = App(help="Install Pulumi, its plugins and the sandbox's programs.")
 
-PulumiOnlyOption = Annotated[
-    bool,
-    typer.Option("--pulumi-only", help="Leave out the sandbox's programs, which a user with a cluster does not need."),
-]
-WithOption = Annotated[
-    list[str] | None,
-    option(
-        "ADD-ONS",
-        f"Also build these add-ons of the sandbox: {candidates.ADD_ONS}; several with commas. Without it, each "
-        "is built when a sandbox first needs it.",
-        "--with",
-    ),
-]
+PULUMI_ONLY = "Leave out the sandbox's programs, which a user with a cluster does not need."
+WITH = (
+    f"Also build these add-ons of the sandbox: {candidates.ADD_ONS}; several with commas. Without it, each is built "
+    "when a sandbox first needs it."
+)
+PulumiOnlyOption = Annotated[bool, typer.Option("--pulumi-only", help=PULUMI_ONLY)]
+WithOption = Annotated[list[str] | None, option("ADD-ONS", WITH, "--with")]
 
 
 @app.verb("ensure")

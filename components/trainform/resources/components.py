@@ -125,7 +125,7 @@ class Rendezvous(Part):
             environment = check_environment(environment).or_raise()
             problems = type_problems("selector", selector, Mapping, "a mapping", "write `{LABEL: VALUE}`")
             if not problems:
-                problems = parse(_RendezvousInputs, {"name": name, "selector": dict(selector)}).problems
+                problems = [*parse(_RendezvousInputs, {"name": name, "selector": dict(selector)}).problems]
             if problems:
                 raise InputError(problems)
             labels = ownership(name, environment=environment.name)
@@ -216,7 +216,7 @@ def add_own(environment: Environment, field: str, own: object, model: type[BaseM
         data = environment.model_dump(by_alias=True, exclude_none=True)
         data[field] |= {name: each.model_dump(by_alias=True, exclude_none=True) for name, each in own.items()}
         parsed = parse(Environment, data)
-        problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
+        problems = [*parsed.problems, *([] if parsed.model is None else environment_problems(parsed.model))]
     if problems or parsed is None or parsed.model is None:
         raise InputError(problems)
     return parsed.model

@@ -46,7 +46,7 @@ def survey(**parts: Any) -> Survey:
 
 def read(text: str) -> Environment:
     parsed = parse(Environment, parse_mapping(text, "prod.yaml").data)
-    assert parsed.problems == []
+    assert parsed.problems == ()
     assert parsed.model is not None
     assert environment_problems(parsed.model) == []
     return parsed.model
