@@ -1,4 +1,4 @@
-"""The table of the backends: each is imported when it is asked for, and must be one."""
+"""The table of the backends, and paths in objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from trainform import defaults
-from trainform.backends.backend import BACKENDS, JOB_TYPES, Backend
+from trainform.backends.backend import BACKENDS, JOB_TYPES, Backend, places
 from trainform.review.jobs import job_kinds
 
 CHECK = """\
@@ -48,3 +48,28 @@ def test_every_kind_of_job_of_every_operator_has_its_type() -> None:
     versions = {backend.API_VERSION.partition("/")[0]: backend.API_VERSION for backend in BACKENDS.values()}
     kinds = (kind.split("/") for kind in job_kinds())
     assert {*JOB_TYPES} == {f"{versions[group]}:{kind}" for group, kind in kinds}
+
+
+BODY = {
+    "tasks": [{"name": "worker", "replicas": 7}, {"replicas": 1}, "none"],
+    "roles": {"Worker": {"replicas": 7}, "Master": {}},
+    "volumes": None,
+    "metadata": {"labels": {"example.com/team.name": "vision"}, "annotations": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("tasks.*.replicas", ["tasks.worker.replicas", "tasks.1.replicas"]),
+        ("roles.*.replicas", ["roles.Worker.replicas"]),
+        ("roles.Worker", ["roles.Worker"]),
+        ("volumes", ["volumes"]),
+        ("volumes.*.image", []),
+        ("tasks.worker", []),
+        ("metadata.labels.example.com/team.name", ["metadata.labels.example.com/team.name"]),
+        ("metadata.annotations.example.com/team", []),
+    ],
+)
+def test_places(path: str, found: list[str]) -> None:
+    assert [".".join(where) for _, _, where in places(BODY, path)] == found

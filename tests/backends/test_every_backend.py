@@ -48,16 +48,6 @@ def test_another_backend_can_do_what_one_lacks(backend: str) -> None:
         assert backend not in able_ones
 
 
-def test_a_plan_has_the_backends_naming(backend: str) -> None:
-    """Naming and groups are of the experiment alone, so the plan is the same in every draft of it."""
-    made, asked = BACKENDS[backend], experiment(backend=backend, **PARTS)
-    assert made.groups(asked).keys() == asked.roles.keys()
-    planned = plan(backend=backend, **PARTS)
-    assert planned.naming == made.naming(asked)
-    assert [role.group for role in planned.roles] == [*made.groups(asked).values()]
-    assert len({pod.name for pod in planned.pods()}) == planned.totals.pods
-
-
 def test_the_objects(backend: str) -> None:
     """What the other parts read of them."""
     made, planned = BACKENDS[backend], plan(backend=backend, **PARTS)

@@ -7,14 +7,14 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, note, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from tests.backends.trainer.samples import MPI, MPI_APART, ON_MPI, TORCH, told_on, with_pods, with_spec
 from tests.support import app_wrapper
 from tests.support.generated_patches import VALUES, Way, patch_at, patches_at, ways
 from tests.support.generators import ENVIRONMENT, experiments
-from tests.support.rendering import job_problems, plan_job
+from tests.support.rendering import job_problems
 from tests.support.samples import JOB, environment, experiment, plan
 from trainform.backends.backend import BACKENDS
 from trainform.backends.owned import object_changes
@@ -45,42 +45,6 @@ def mangled(data: dict[str, Any], how: str) -> dict[str, Any]:
         if how == "no overrides":
             role["pod_overrides"] = {"spec": None}
     return data
-
-
-HOSTS = environment(limits={"host_network": True})
-
-REPLICAS: dict[str, tuple[dict[str, Any], str]] = {
-    "kubeflow": ({"command": ["x"]}, "pytorchReplicaSpecs"),
-    "kubedl": ({"command": ["x"]}, "pytorchReplicaSpecs"),
-}
-MALFORMED: st.SearchStrategy[Any] = st.recursive(
-    VALUES,
-    lambda below: st.dictionaries(
-        st.sampled_from(["template", "spec", "replicas", "metadata", "containers", "volumes"]), below
-    ),
-)
-
-
-@pytest.mark.parametrize("backend", list(REPLICAS))
-@settings(max_examples=100, deadline=None)
-@example(specs={"X": {}})
-@example(specs={"minAvailable": ""})
-@example(specs={"X": {"template": 3}})
-@example(specs={"X": None, "Y": []})
-@example(specs={"X": {"template": {"spec": None}}})
-@example(specs={"Worker": {"template": {"spec": None}}})
-@given(specs=st.dictionaries(st.sampled_from(["X", "Master", "Worker", "worker", "minAvailable"]), MALFORMED))
-def test_any_patch_of_replica_specs_is_applied_or_refused(backend: str, specs: Any) -> None:
-    """A patch may bring in a replica type that the job has not."""
-    launcher, field = REPLICAS[backend]
-    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
-    overrides = {"job": {"spec": {field: specs}}}
-    made = experiment(backend=backend, launcher=launcher, roles=roles, manifest_overrides=overrides)
-    found = {problem.path for problem in job_problems(made, environment())}
-    added = {name for name, value in specs.items() if value is not None} - {"Master", "Worker"}
-    assert any(path.startswith(f"manifest_overrides.job.spec.{field}") for path in found) or not added
-    if not found:
-        plan_job(made, environment())
 
 
 STRICT = environment(limits={"registries": ["registry.example.com"], "max_accelerators": 8, "host_network": True})
@@ -141,30 +105,6 @@ def test_a_patch_hides_no_limit_that_other_parts_break(backend: str) -> None:
 
     check()
     assert min(wrong.values()) > 0
-
-
-TENSORFLOW = {
-    "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
-    "roles": {"ps": {"replicas": 1}, "worker": {"replicas": 2}},
-}
-HOST = {"network": {"host": True}, "roles": {"master": {"replicas": 1}, "worker": {"replicas": 2}}}
-
-
-@pytest.mark.parametrize("parts", [TENSORFLOW, HOST])
-def test_any_patch_of_pods_is_applied_or_refused(parts: dict[str, Any], backend: str) -> None:
-    made = plan(cluster=HOSTS, backend=backend, **parts)
-    (role,) = [role for role in made.roles if role.name == "worker"]
-    # to a patch the main container is called as everywhere
-    template = pod_template(made, role, next(role.groups()), PodConventions(""))
-    places = [*ways(template)]
-
-    @settings(max_examples=30, deadline=None)
-    @given(patches_at(places))
-    def check(overrides: dict[str, Any]) -> None:
-        patched = {**parts["roles"], "worker": {"replicas": 2, "pod_overrides": overrides}}
-        job_problems(experiment(backend=backend, **{**parts, "roles": patched}), HOSTS)
-
-    check()
 
 
 POD: dict[str, Any] = {

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.support.samples import WITH_EXTRAS, experiment, plan
+from tests.support.samples import WITH_EXTRAS, plan
 from trainform.backends.notes import NOTES
-from trainform.job.check import check_experiment
 
 ELASTIC: dict[str, Any] = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
 ROLES: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}
@@ -209,11 +206,6 @@ def test_an_init_container_of_several_pods_that_can_write_to_one_claim() -> None
     assert note.endswith("make it a step of `prepare` with `on: first-pod`")
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "stacks" / "experiments").glob("*.yaml")), ids=lambda path: path.stem)
-def test_no_teaching_experiment_writes_to_a_claim_from_several_pods(path: Path) -> None:
-    assert [note for note in check_experiment(path.stem, "dev").or_raise().plan.notes if "at once" in note] == []
-
-
 # --- another world than the plan's
 
 
@@ -277,20 +269,6 @@ def test_a_variable_that_the_launcher_needs(parts: dict[str, Any], told: list[st
 )
 def test_patches_are_one_line(parts: dict[str, Any], paths: str) -> None:
     assert notes(**parts) == [f"patched; not part of the plan: {paths}"]
-
-
-def test_a_suspended_job_is_one_of_them() -> None:
-    patch = {"job": {"spec": {"suspend": True}}}
-    told = NOTES["patched"].format(paths="manifest_overrides.job.spec.suspend")
-    assert told in notes(backend="jobset", manifest_overrides=patch)
-
-
-def test_the_patched_value_is_not_shown() -> None:
-    made = experiment(**of_pods(containers={"main": {"workingDir": "/srv/not-shown"}}))
-    assert made.roles["worker"].pod_overrides
-    assert not any(
-        "not-shown" in note for note in notes(**of_pods(containers={"main": {"workingDir": "/srv/not-shown"}}))
-    )
 
 
 # --- pods that run on when the job has ended

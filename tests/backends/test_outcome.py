@@ -97,11 +97,6 @@ def test_a_job_is_complete_in_part_if_a_pod_has_failed_and_nothing_has_replaced_
     assert judge({"status": STATUSES[backend]["failed"][0]}, [done, pod("Failed")]).word == "failed"
 
 
-@pytest.mark.parametrize("backend", STATUSES)
-def test_a_job_without_a_status_has_not_ended(backend: str) -> None:
-    assert BACKENDS[backend].OUTCOME({"metadata": {}}, []) == Outcome()
-
-
 @pytest.mark.parametrize(
     ("created", "outcome", "seconds"),
     [

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Golden
 from tests.support.app_wrapper import NAME, OWNER_LABEL, registered
-from tests.support.samples import JOB, WITH_EXTRAS, environment, plan, reasons
+from tests.support.samples import JOB, WITH_EXTRAS, environment, reasons
 from tools.docs.backends import comparison_page
 from tools.docs.launch_contract import contract_page
 from trainform import defaults
@@ -18,7 +18,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.cluster.operators import operators, project_of
 from trainform.errors import Problem
 from trainform.job.check import check_experiment
-from trainform.job.render import job_manifests, render_job
+from trainform.job.render import render_job
 from trainform.local.doctor.cluster import experiment_kinds
 from trainform.local.scaffold.new_environment import skeleton
 from trainform.manifests.manifest import to_yaml
@@ -52,10 +52,6 @@ def test_its_name_is_known_as_long_as_it_is_registered() -> None:
     assert [problem.path for problem in refused(backend=NAME)] == ["backend"]
 
 
-def test_the_environments_operator(own: str) -> None:
-    assert plan(cluster=environment(backend=own)).backend == own
-
-
 def test_a_teaching_experiment(own: str, golden: Golden) -> None:
     """Its own objects, as `trainform render` prints them."""
     read = check_experiment("sdxl-lora", "dev").or_raise()
@@ -65,19 +61,6 @@ def test_a_teaching_experiment(own: str, golden: Golden) -> None:
         HERE / "appwrapper" / "sdxl-lora.yaml",
         to_yaml([made_here for made_here in made.manifests if made_here.key in ("pod-group", "job")]),
     )
-
-
-def test_the_pods_of_its_controller(own: str) -> None:
-    made = plan(backend=own, network={"host": True, "ports": "per-replica"}, **EXTRAS)
-    found, config_maps = BACKENDS[own].pods(made, job_manifests(made))
-    assert config_maps == {}
-    assert [pod["metadata"]["name"] for pod in found] == [pod.name for pod in made.pods()]
-    names = [pod["metadata"]["name"].removeprefix(f"{made.job}-") for pod in found]
-    assert names[:3] == ["master-0-0", "worker-0-0", "worker-1-0"]
-    assert names[-1] == "evaluation-watcher-3"
-    for pod, planned in zip(found, made.pods(), strict=True):
-        assert planned.address == f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}"
-        assert pod["metadata"]["labels"][OWNER_LABEL] == made.job
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,7 @@ OF_JOBS: list[tuple[str, dict[str, Any], str, dict[str, Any], str]] = [
     ),
     ("kubeflow", SSH, "job", {"spec": {"mainContainer": "log"}}, "spec.mainContainer"),
     ("kubeflow", RICH, "job", {"spec": {"elasticPolicy": {}}}, "spec.elasticPolicy"),
+    ("kubeflow", RICH, "job", {"spec": {"pytorchReplicaSpecs": {"X": {}}}}, "spec.pytorchReplicaSpecs.X"),
     (
         "kubeflow",
         RICH,

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment, plan, reasons
-from trainform.backends.backend import named_items
+from tests.support.samples import environment, experiment, job, plan, reasons
+from trainform.backends.owned import value_at
 from trainform.backends.patch_rules import part_that_sets, without_parts
 from trainform.job.render import job_manifests
-from trainform.manifests.manifest import override_key
 
 STORAGE = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
 
@@ -129,11 +128,7 @@ WRONG_POD: dict[str, Any] = {"spec": {"containers": {"main": {"ports": "8080"}}}
 
 def job_value(where: str, **parts: Any) -> Any:
     """What stands at the path in the spec of the rendered job."""
-    value: Any = next(made.body["spec"] for made in job_manifests(plan(**parts)) if override_key(made) == "job")
-    for key in where.split("."):
-        items = named_items(value)
-        value = None if items is None else items.get(key)
-    return value
+    return value_at(job(plan(**parts))["spec"], tuple(where.split(".")))
 
 
 @pytest.mark.parametrize(

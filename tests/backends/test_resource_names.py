@@ -52,12 +52,6 @@ def test_an_object_of_another_name_is_another_resource_and_the_job_is_one(before
         assert [one, other] == expected
 
 
-@pytest.mark.parametrize("plan", [before for before, _ in PAIRS], ids=lambda plan: f"{plan.experiment}-{plan.backend}")
-def test_no_two_objects_share_a_name(plan: Plan) -> None:
-    manifests = job_manifests(plan)
-    assert len({resource_name(plan.experiment, manifest) for manifest in manifests}) == len(manifests)
-
-
 def test_every_kind_of_object_is_there() -> None:
     found = {(plan.backend, key) for plan, _ in PAIRS for key in objects(plan) if key in OF_A_REVISION}
     assert found == {(backend, "launch-script") for backend in BACKENDS} | {

@@ -10,7 +10,7 @@ from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, plan
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
-from trainform.manifests.models import POD_TEMPLATE, has_model, violations
+from trainform.manifests.models import KINDS, POD_TEMPLATE, violations
 
 WORKER = "roles.worker.pod_overrides"
 
@@ -24,6 +24,7 @@ def main(**fields: Any) -> dict[str, Any]:
     [
         ({"spec": {"nodeSelecter": {"pool": "a"}}}, "spec.nodeSelecter", "write nodeSelector, or remove it"),
         (main(gpus=8), "spec.containers.main.gpus", "remove it; known: args, command"),
+        ({"spec": {"containers": {"mian": {"tty": True}}}}, "spec.containers.mian", "write `main`, or add `image`"),
         (
             {"spec": {"terminationGracePeriodSeconds": "soon"}},
             "spec.terminationGracePeriodSeconds",
@@ -83,7 +84,7 @@ def test_what_is_rendered_has_no_violation(backend: str) -> None:
     )
     manifests = job_manifests(planned)
     for manifest in manifests:
-        if has_model(manifest.body["kind"]):
+        if manifest.body["kind"] in KINDS:
             assert [*violations(manifest.body, manifest.body, manifest.body["kind"])] == []
     for template in BACKENDS[backend].templates(planned, manifests):
         assert [*violations(template.body, template.body, POD_TEMPLATE)] == []

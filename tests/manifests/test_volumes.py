@@ -48,15 +48,6 @@ def test_the_ssh_identity_is_mounted_in_the_users_home(run_as: dict[str, Any] | 
     assert "ssh" not in volumes(made, "watcher")
 
 
-def test_init_containers_mount_the_ssh_identity_and_the_storage() -> None:
-    storage = {"models": {"claim": "models", "mount": "/mnt"}}
-    steps = [{"name": "data", "command": ["rsync", "storage.example.com:data", "/mnt"]}]
-    made = plan(roles=ROLES, ssh={}, storage=storage, prepare=steps)
-    (init,) = pod(made, "worker")["spec"]["initContainers"]
-    assert init["volumeMounts"] == container(made, "worker")["volumeMounts"]
-    assert {mount["name"] for mount in init["volumeMounts"]} == {"models", "launch", "ssh"}
-
-
 @pytest.mark.parametrize(
     "launcher", [{"torchrun": {"script": "/app/train.py"}}, {"mpi": {"command": ["python"]}}, {"command": ["python"]}]
 )

@@ -31,28 +31,11 @@ Place = tuple[str, ...]
 
 
 def places(body: Any, path: str) -> Iterator[tuple[dict[str, Any], str, Place]]:
-    """Every value at the path: the mapping that holds it, its key there, and its place."""
+    """Yield every value at the path: the mapping that holds it, its key there, and its place."""
     *above, last = _words(path)
     for holder, place in _reached(body, above, ()):
         if isinstance(holder, dict) and last in holder:
             yield holder, last, (*place, last)
-
-
-def written(place: Place) -> str:
-    """The place as a path."""
-    return ".".join(place)
-
-
-def named_items(value: Any) -> dict[str, Any] | None:
-    """The items of a mapping, or of a list in which each has a `name` of its own; None if the value is neither."""
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, list) or not all(
-        isinstance(item, dict) and isinstance(item.get("name"), str) for item in value
-    ):
-        return None
-    found = {item["name"]: item for item in value}
-    return found if len(found) == len(value) else None
 
 
 def _words(path: str) -> list[str]:
@@ -64,7 +47,7 @@ def _words(path: str) -> list[str]:
 
 
 def _reached(body: Any, words: Sequence[str], above: Place) -> Iterator[tuple[Any, Place]]:
-    """Every value to which the words lead, with its place."""
+    """Yield every value to which the words lead, with its place."""
     if not words:
         yield body, above
         return
@@ -137,7 +120,7 @@ class PodsAt(Struct, frozen=True):
 
 
 def value_at(body: Any, path: str) -> Any:
-    """The value at the path of names; None where there is none. An empty path leads to the body itself."""
+    """Return the value at the path of names; None if there is none. An empty path leads to the body itself."""
     for word in path.split(".") if path else ():
         if not isinstance(body, dict) or word not in body:
             return None
@@ -244,29 +227,27 @@ class Backend(abc.ABC):
     this backend."""
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
-        """The operator's name for each role, which is part of the names of its pods. Default: the role's name."""
+        """Return the operator's name for each role, a part of the names of its pods. Default: the role's name."""
         return {name: name for name in experiment.roles}
 
     @abc.abstractmethod
     def naming(self, experiment: Experiment) -> Naming:
-        """The names of the experiment's pods, and the addresses by which peers reach them."""
+        """Return the names of the experiment's pods, and the addresses by which peers reach them."""
 
     @abc.abstractmethod
     def crds(self, plan: Plan) -> tuple[str, ...]:
-        """Names of the custom resource definitions that the cluster must have: `<plural>.<group>`."""
+        """Return the custom resource definitions that the cluster must have: `<plural>.<group>`."""
 
     def problems(self, plan: Plan) -> Iterable[Problem]:
-        """Problems with what the operator cannot do, beyond single fields. Default: none."""
+        """Return problems with what the operator cannot do, beyond single fields. Default: none."""
         return ()
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterable[str]:
-        """Notes on what the operator does with the objects in a way that may surprise, beyond single fields. Default:
-        none."""
+        """Return notes on surprising effects of the operator, beyond single fields. Default: none."""
         return ()
 
     def existing(self, plan: Plan) -> tuple[Existing, ...]:
-        """Objects of other owners that the job refers to, besides those that jobs of every backend refer to. Default:
-        none."""
+        """Return objects of other owners to which only jobs of this backend refer. Default: none."""
         return ()
 
     # --- its objects
@@ -277,29 +258,28 @@ class Backend(abc.ABC):
         return PodConventions(self.INDEX_LABEL)
 
     def files(self, plan: Plan) -> dict[str, str]:
-        """Launch files that its pod templates need besides the plan's own, by name. Default: none."""
+        """Return launch files that its pod templates need in addition to the plan's, by name. Default: none."""
         return {}
 
     def prerequisites(self, plan: Plan) -> list[Manifest]:
-        """Objects that must be in the cluster before the job object. Default: none."""
+        """Return objects that must be in the cluster before the job object. Default: none."""
         return []
 
     @abc.abstractmethod
     def job(self, plan: Plan) -> Manifest:
-        """The job object."""
+        """Return the job object."""
 
     @abc.abstractmethod
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        """The pod template of each role, from the rendered objects."""
+        """Return the pod template of each role, from the rendered objects."""
 
     @abc.abstractmethod
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-        """The pods that the operator's controller makes from the rendered objects, and the data of the ConfigMaps that
-        it makes, by name."""
+        """Return the pods that the controller makes from the rendered objects, and the data of its ConfigMaps by
+        name."""
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        """The pods whose success ends the rendered job while other pods still run. Default: none, so every pod must end
-        by itself."""
+        """Return the pods whose success ends the job while other pods run. Default: none, so every pod must end."""
         return ()
 
     # --- merge patches of the user's
@@ -351,7 +331,7 @@ deployed stack may have it."""
 
 
 def pods_of(body: dict[str, Any]) -> list[Pods]:
-    """The pods that the object has templates of; empty for every kind that no backend renders."""
+    """Return the pods of which the object has templates; empty for every kind that no backend renders."""
     return [pods for find in described_kinds().get(group_and_kind(body), ()) for pods in find(body)]
 
 
@@ -362,6 +342,6 @@ def described_kinds() -> Mapping[str, tuple[Finder, ...]]:
 
 
 def group_and_kind(body: Mapping[str, Any]) -> str:
-    """`GROUP/KIND` of the object; the group of Kubernetes' first kinds is empty."""
+    """Return `GROUP/KIND` of the object; the group of Kubernetes' first kinds is empty."""
     group = str(body.get("apiVersion", "")).rpartition("/")[0]
     return f"{group}/{body.get('kind', '')}"

@@ -30,8 +30,8 @@ TAKE_OVER = {"pulumi.com/patchForce": "true"}
 
 
 def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
-    """The Queue. Volcano's scheduler makes the queue `default`, so for it only fields are set. Raises ValueError if the
-    plan makes no queue."""
+    """Return the Queue. Volcano's scheduler makes the queue `default`, so for it only fields are set. Raises ValueError
+    if the plan makes no queue."""
     request = queue.request
     if request is None:
         raise ValueError(f"the queue {queue.name} is not of this job")
@@ -62,13 +62,13 @@ KUEUE_CRDS = ("localqueues.kueue.x-k8s.io",)
 
 
 def admission_crds(plan: Plan) -> tuple[str, ...]:
-    """The custom resource definitions that the environment's admission needs."""
+    """Return the custom resource definitions that the environment's admission needs."""
     return KUEUE_CRDS if plan.admission == defaults.KUEUE else PODGROUP_CRDS
 
 
 def gang_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with fields that Kueue does not support, and with labels that name another gang or queue than the plan.
-    Kueue's label where Volcano admits jobs is a finding of the rule TF-PLC-2, whatever the backend."""
+    """Yield problems with fields that Kueue does not support, and with labels that name another gang or queue than the
+    plan. Kueue's label where Volcano admits jobs is a finding of the rule TF-PLC-2, whatever the backend."""
     if plan.admission != defaults.KUEUE:
         yield from overwritten(plan, "trainform", [GROUP_ANNOTATION, TASK_ANNOTATION])
         return
@@ -86,8 +86,8 @@ def gang_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def whole_gang_problems(plan: Plan, reason: str, instead: str) -> Iterator[Problem]:
-    """Problems with roles of which a part may start, where a gang always has all pods. instead: what to do if that is
-    needed."""
+    """Yield problems with roles of which a part may start, where a gang always has all pods. instead: what to do if
+    that is needed."""
     for role in plan.roles:
         if role.min_available == role.replicas:
             continue
@@ -99,7 +99,7 @@ def whole_gang_problems(plan: Plan, reason: str, instead: str) -> Iterator[Probl
 
 
 def pod_group(plan: Plan) -> list[Manifest]:
-    """The PodGroup of the job: Volcano starts that many pods together or none. With Kueue the list is empty."""
+    """Return the PodGroup of the job: Volcano starts that many pods together or none. With Kueue the list is empty."""
     if plan.admission == defaults.KUEUE:
         return []
     spec = {
@@ -125,20 +125,20 @@ def least_of_groups(plan: Plan) -> dict[str, int]:
 
 
 def topology(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Volcano's `networkTopology`: how close the pods must be in the network."""
+    """Return Volcano's `networkTopology`: how close the pods must be in the network."""
     fields = {"mode": "mode", "highest_tier": "highestTierAllowed", "highest_tier_name": "highestTierName"}
     return {fields[key]: value for key, value in limits.items()}
 
 
 def queue_labels(plan: Plan) -> dict[str, str]:
-    """Labels of the job object with which Kueue suspends the job until its queue has room; empty if Volcano admits
-    jobs."""
+    """Return labels of the job object with which Kueue suspends the job until its queue has room; empty if Volcano
+    admits jobs."""
     return {QUEUE_LABEL: plan.queue.name} if plan.admission == defaults.KUEUE else {}
 
 
 def in_gang(plan: Plan, template: PodTemplate, group: str, least: Mapping[str, int]) -> PodTemplate:
-    """The pod template of the group as a member of the job's PodGroup; unchanged with Kueue. least: `least_of_groups`
-    of the plan."""
+    """Return the pod template of the group as a member of the job's PodGroup; unchanged with Kueue. least:
+    `least_of_groups` of the plan."""
     if plan.admission == defaults.KUEUE:
         return template
     metadata = template["metadata"]

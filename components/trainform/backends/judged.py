@@ -29,7 +29,7 @@ _STORAGE = {"nfs": "nfs", "AWSEfs": "csi", "localStorage": "hostPath"}
 
 
 def add_ons(key: str, body: dict[str, Any]) -> Iterator[AddOn]:
-    """The add-ons of the object with this key; none for objects of other operators, which do not have these names."""
+    """Yield the add-ons of the object with this key; none for objects of other operators."""
     annotations = mapping(mapping(body.get("metadata")).get("annotations"))
     for name in ANNOTATIONS.keys() & annotations.keys():
         settings = _settings(annotations[name])
@@ -51,7 +51,7 @@ def add_ons(key: str, body: dict[str, Any]) -> Iterator[AddOn]:
 
 
 def _settings(text: Any) -> list[tuple[str, Any]]:
-    """The settings of an annotation as pairs. Text that is not JSON may name any image."""
+    """Return the settings of an annotation as pairs. Text that is not JSON may name any image."""
     try:
         pairs = json.loads(text, object_pairs_hook=list)
     except (TypeError, ValueError, RecursionError):
@@ -106,7 +106,7 @@ def _names(body: Any, path: str, key: str, *, below: bool = False) -> Iterator[N
     """below: False for the object itself, of which only the spec is searched."""
     if isinstance(body, list):
         for index, item in enumerate(body):
-            yield from _names(item, f"{path}.{_item_name(item, index)}", key, below=True)
+            yield from _names(item, f"{path}.{mapping(item).get('name', index)}", key, below=True)
     if not isinstance(body, dict) or "containers" in mapping(body.get("spec")):
         return
     yield from _names_in_metadata(body, path, key, None)
@@ -119,10 +119,6 @@ def _names(body: Any, path: str, key: str, *, below: bool = False) -> Iterator[N
             yield from _names(value, where, key, below=True)
 
 
-def _item_name(item: Any, index: int) -> str:
-    return str(item.get("name", index)) if isinstance(item, dict) else str(index)
-
-
 def _names_in_metadata(body: dict[str, Any], path: str, key: str | None, template: Template | None) -> Iterator[Named]:
     metadata = mapping(body.get("metadata"))
     for field, name, what, admission in _METADATA if metadata else ():
@@ -133,8 +129,7 @@ def _names_in_metadata(body: dict[str, Any], path: str, key: str | None, templat
 
 
 def judged_object(key: str, body: dict[str, Any], templates: Sequence[Template], admission: str) -> Judged:
-    """One object with its pods, for a judge who sees no other. admission: that of the environment, whose queue
-    counts."""
+    """Return one object with its pods, judged alone. admission: of the environment, whose queue counts."""
     names = named({key: body}, templates)
     queues = (name.value for name in names if name.what == "queue" and name.admission == admission)
     queue = next((str(value) for value in queues if value is not None), None)
@@ -142,7 +137,7 @@ def judged_object(key: str, body: dict[str, Any], templates: Sequence[Template],
 
 
 def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest], backend: Backend) -> Judged:
-    """The objects of a job with their pods, and what the objects name besides their pods."""
+    """Return the objects of a job with their pods, and what the objects name in addition to their pods."""
     objects = {manifest.key: manifest.body for manifest in manifests}
     templates = tuple(backend.templates(plan, manifests))
     return Judged(
@@ -166,7 +161,7 @@ NAMED = ""
 def with_waivers(
     manifests: Iterable[Manifest], waivers: Sequence[Waiver], found: Iterable[Judgement], owner: str
 ) -> list[Manifest]:
-    """The objects with an annotation of the waivers that match a finding in them; the others unchanged.
+    """Return the objects with an annotation of the waivers that match a finding in them; the others unchanged.
 
     A finding in pods, or in all pods together, is one of the objects that have pod templates; one that several objects
     repeat is one of those too that name a queue or a priority class. The annotation is on the object's metadata alone,
@@ -192,9 +187,3 @@ def _annotated(manifest: Manifest, waivers: Sequence[Waiver], keys: dict[str | N
     metadata = manifest.body["metadata"]
     annotations = {**metadata.get("annotations", {}), defaults.WAIVERS_ANNOTATION: json.dumps(matching)}
     return structs.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
-
-
-"""The names from the top of a body to a value; an item of a list has its `name`, or its index if it has no name."""
-
-
-"""From the body of an object to its pods."""

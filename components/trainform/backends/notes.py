@@ -240,7 +240,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def patched_endings(plan: Plan) -> list[str]:
-    """The fields with a merge patch that decides what ends the job."""
+    """Return the fields with a merge patch that decides what ends the job."""
     return [
         field
         for key, patch in plan.manifest_overrides.items()

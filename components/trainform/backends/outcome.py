@@ -31,50 +31,43 @@ class Outcome(Struct, frozen=True):
     at: str = ""
 
 
-def none_fails(_status: Mapping[str, Any], _pods: Pods) -> int:
-    """Return 0, for an operator that calls no job complete of which a part has failed; a pod that is made again
-    stays as failed."""
-    return 0
-
-
 def failed_of_pods(_status: Mapping[str, Any], pods: Pods) -> int:
-    """Of an operator that deletes each pod that it makes again, and leaves those that have failed."""
-    return sum(mapping(pod.get("status")).get("phase") == "Failed" and not _is_going(pod) for pod in pods)
+    """Count for an operator that deletes each pod that it makes again, and leaves those that have failed. A pod that is
+    ended from outside may fail by that, so it does not count."""
+    ended = (pod for pod in pods if not mapping(pod.get("metadata")).get("deletionTimestamp"))
+    return sum(mapping(pod.get("status")).get("phase") == "Failed" for pod in ended)
 
 
 def failed_of_types(status: Mapping[str, Any], _pods: Pods) -> int:
-    """Of an operator that counts the pods of each type of replicas, once and for all when the job is complete."""
+    """Count for an operator that counts the pods of each replica type, once and for all when the job is complete."""
     counts = [mapping(each).get("failed") for each in mapping(status.get("replicaStatuses")).values()]
     return sum(count for count in counts if isinstance(count, int))
 
 
-def _is_going(pod: Mapping[str, Any]) -> bool:
-    """True for a pod that is ended from outside, by which it may fail."""
-    return bool(mapping(pod.get("metadata")).get("deletionTimestamp"))
-
-
 class ToOutcome(Struct, frozen=True):
-    """The words of an operator for it.
-
-    words: by the type of a condition that holds, or by the phase of a job of which nothing runs any more.
-    """
+    """The words of an operator for it."""
 
     words: Mapping[str, Word]
-    failed_pods: Count = none_fails
+    """By the type of a condition that holds, or by the phase of a job of which nothing runs any more."""
+
+    failed_pods: Count | None = None
+    """None for an operator that calls no job complete of which a part has failed: a pod that it makes again stays as
+    failed."""
 
     def __call__(self, job: Mapping[str, Any], pods: Pods) -> Outcome:
-        """The outcome of a live job object. pods: of its revision."""
+        """Return the outcome of a live job object. pods: of its revision."""
         status = mapping(job.get("status"))
         times = dict(_states(status))
         name = next((name for name in self.words if name in times), None)
         if name is None:
             return Outcome()
-        in_part = self.words[name] == "succeeded" and self.failed_pods(status, pods) > 0
+        failed = 0 if self.failed_pods is None else self.failed_pods(status, pods)
+        in_part = self.words[name] == "succeeded" and failed > 0
         return Outcome("succeeded in part" if in_part else self.words[name], times[name])
 
 
-def by_condition(succeeded: str, failed_pods: Count = none_fails) -> ToOutcome:
-    """The outcome by the conditions of a job. succeeded: the type of the one that means success."""
+def by_condition(succeeded: str, failed_pods: Count | None = None) -> ToOutcome:
+    """Return the outcome by the conditions of a job. succeeded: the type of the one that means success."""
     return ToOutcome({"Failed": "failed", succeeded: "succeeded"}, failed_pods)
 
 
@@ -96,8 +89,8 @@ def is_changed_since(job: Mapping[str, Any], outcome: Outcome) -> bool:
 
 
 def seconds_of(job: Mapping[str, Any], outcome: Outcome) -> int | None:
-    """Seconds from the creation of the job object to its end, with the time in which it waited; None if one of the two
-    is not known."""
+    """Return the seconds from the creation of the job object to its end, also those in which it waited; None if one of
+    the two is not known."""
     try:
         begun, ended = map(datetime.datetime.fromisoformat, (job["metadata"]["creationTimestamp"], outcome.at))
         return max(0, int((ended - begun).total_seconds()))
@@ -106,12 +99,12 @@ def seconds_of(job: Mapping[str, Any], outcome: Outcome) -> int | None:
 
 
 def ends_with_role(plan: Plan, name: str | None, condition: str = "") -> tuple[Ending, ...]:
-    """The ending by the success of all pods of the role; empty if there is no such role, or no other one."""
+    """Return the ending by the success of all pods of the role; empty if there is no such role, or no other one."""
     if name is None or len(plan.roles) == 1:
         return ()
     return (Ending(f"the role {name}{condition}", (name,)),)
 
 
 def ends_by(role: str | None, ends_with: Collection[Ending]) -> bool:
-    """True if the success of the role is enough to end the job."""
+    """Return True if the success of the role is enough to end the job."""
     return any(role in ending.roles for ending in ends_with)

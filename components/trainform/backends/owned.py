@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.backends.backend import Place, named_items
+from trainform.backends.backend import Place
 from trainform.backends.support import is_one_of
 from trainform.manifests.manifest import Manifest, mapping, mappings, quantity
 from trainform.manifests.templates import Template, resource_amounts
@@ -76,10 +76,8 @@ CONTAINER_DEFAULTS: Mapping[str, Any] = {"args": [], "command": []}
 
 _CONTAINERS = ("initContainers", "containers")
 _CLAIM = "persistentVolumeClaim"
-_OF_STORAGE = (
-    "volume.kubernetes.io/",
-    "volume.beta.kubernetes.io/",
-)  # annotations that choose class and node of a claim
+# Annotations that choose class and node of a claim.
+_OF_STORAGE = ("volume.kubernetes.io/", "volume.beta.kubernetes.io/")
 
 
 class Change(Struct, frozen=True):
@@ -96,7 +94,7 @@ class Change(Struct, frozen=True):
 
     @property
     def is_readable(self) -> bool:
-        """True if the environment's limits can still judge the patched object."""
+        """Return True if the environment's limits can still judge the patched object."""
         is_identity = self.place[-1] in ("apiVersion", "kind") or "labels" in self.place or "annotations" in self.place
         if is_identity or self.field == ROLES:
             return False
@@ -288,7 +286,10 @@ def _by_name(items: Any, key: str = "name") -> dict[str, Any]:
 
 def _items(value: Any) -> dict[str, Any] | None:
     """Return a mapping, or a list of mappings by their names or else their indices; None for anything else."""
-    items = None if value == [] else named_items(value)
-    if items is None and isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        return {str(index): item for index, item in enumerate(value)}
-    return items
+    if isinstance(value, dict):
+        return value
+    if not (isinstance(value, list) and value and all(isinstance(item, dict) for item in value)):
+        return None
+    names = [item.get("name") for item in value]
+    are_unique = all(isinstance(name, str) for name in names) and len({*names}) == len(names)
+    return {str(names[index] if are_unique else index): item for index, item in enumerate(value)}

@@ -28,7 +28,7 @@ from trainform.backends.refusals import is_able
 from trainform.errors import MASK, Problem, list_names, shorten
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import RECORD_KEY, Manifest, mapping, override_key
-from trainform.manifests.models import METADATA, POD_TEMPLATE, Part, Violation, has_model, violations
+from trainform.manifests.models import KINDS, METADATA, POD_TEMPLATE, Part, Violation, violations
 from trainform.manifests.pods import PodTemplate, user_template
 from trainform.manifests.templates import Template
 from trainform.plan.launch.launch import SCRIPT_VARIABLES
@@ -76,7 +76,7 @@ class _Rules(Struct, frozen=True):
         patch, body = self.plan.manifest_overrides[key], manifest.body
         patched = merge_patch(body, patch)
         found: list[Violation] = []
-        if has_model(body["kind"]):
+        if body["kind"] in KINDS:
             found += violations(patch, patched, body["kind"])
         elif "metadata" in patch:
             found += violations(patch["metadata"], patched.get("metadata"), METADATA, part=("metadata",))

@@ -50,7 +50,7 @@ def size_problems(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem
 
 
 def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem]:
-    """A problem for each set field that the backend does not support."""
+    """Yield a problem for each set field that the backend does not support."""
     for field, support in fields.items():
         if support.is_refusal:
             for path, value in non_default(experiment, field):
@@ -59,7 +59,7 @@ def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem
 
 
 def support_notes(experiment: Experiment, fields: Fields) -> Iterator[str]:
-    """The notes on those fields that the experiment sets."""
+    """Yield the notes on those fields that the experiment sets."""
     for field, support in fields.items():
         if support.noted:
             yield from (
@@ -77,14 +77,14 @@ def support_fix(field: str, support: Support) -> str:
 
 
 def another_backend(need: str, *, as_said: bool = False) -> str:
-    """The end of a fix: `use the backend volcano or jobset`. need: the path of a field or one of the constants above;
-    at least one backend supports it. This imports every backend, so call it only for a message that is shown."""
+    """Return the end of a fix: `use the backend volcano or jobset`. need: the path of a field or one of the constants
+    above; at least one backend supports it. This imports every backend, so call it only for a message that is shown."""
     *first, last = able(need, as_said=as_said)
     return f"use the backend {', '.join(first)} or {last}" if first else f"use the backend {last}"
 
 
 def able(need: str, *, as_said: bool = False) -> list[str]:
-    """The names of the backends that support the need. as_said: in a way of which no note has to be made."""
+    """Return the names of the backends that support the need. as_said: in a way of which no note has to be made."""
     return [name for name, backend in BACKENDS.items() if is_able(backend, need, as_said=as_said)]
 
 
@@ -99,23 +99,22 @@ def placeholder_problems(experiment: Experiment, plan: Plan, backend: Backend) -
     """Yield a problem for each field whose program would get the text `$(RANK)` itself."""
     scripted = {name for names in SCRIPT_VARIABLES[plan.launcher] for name in names.split(", ")}
     scripted -= backend.conventions(plan).appended
-    found: dict[tuple[str, str], Problem] = {}
+    found: dict[tuple[str, str], None] = {}
     for role in plan.roles if scripted else ():
         later = scripted - {variable.name for variable in role.env} if role.launched else ()
         for path, text in _texts(experiment, role) if later else ():
             for name in references(text) if "$(" in text else ():
                 if name in later:
-                    found.setdefault((path, name), _problem(path, name))
-    yield from found.values()
-
-
-def _problem(path: str, name: str) -> Problem:
-    reason = f"`$({name})` would stay as it stands: {name} is set by the launch script, when the container has started"
-    fix = (
-        f"read it in the program, or in a shell (`[sh, -c, '… ${name} …']`), or write `$$({name})` where this text "
-        "is meant"
-    )
-    return Problem(path, None, reason, fix)
+                    found[path, name] = None
+    for path, name in found:
+        reason = (
+            f"`$({name})` would stay as it stands: {name} is set by the launch script, when the container has started"
+        )
+        fix = (
+            f"read it in the program, or in a shell (`[sh, -c, '… ${name} …']`), or write `$$({name})` where this text "
+            "is meant"
+        )
+        yield Problem(path, None, reason, fix)
 
 
 def _texts(experiment: Experiment, role: RolePlan) -> Iterator[tuple[str, str]]:

@@ -29,24 +29,23 @@ class Support(Struct, frozen=True):
 
     @property
     def is_refusal(self) -> bool:
-        """True if the operator does not support the field."""
+        """Return True if the operator does not support the field."""
         return not self.noted and (self.elsewhere or self.fix != "")
 
 
 def done_by(how: str) -> Support:
-    """The field is supported; `how` describes it in the operator's terms."""
+    """Support the field; `how` describes it in the operator's terms."""
     return Support(how)
 
 
 def noted(how: str, fix: str = "", *, elsewhere: bool = False) -> Support:
-    """The field is supported, or left out, in a way that may surprise: the plan has a note about it. elsewhere: the
-    note ends with the backends that have none."""
+    """Support the field, or leave it out, in a way that may surprise: the plan has a note about it. elsewhere: the note
+    ends with the backends that have none."""
     return Support(how, fix, elsewhere, noted=True)
 
 
 def refused(reason: str, fix: str = "", *, elsewhere: bool = False) -> Support:
-    """The field is not supported: setting it is an error. elsewhere: the fix ends with the backends that support the
-    field."""
+    """Refuse the field: setting it is an error. elsewhere: the fix ends with the backends that support the field."""
     return Support(reason, fix, elsewhere)
 
 
@@ -55,9 +54,15 @@ LIMITED_RESTARTS = "write `restart: 3 times` to limit how often containers start
 
 
 def no_policies(operator: str) -> dict[str, Support]:
-    """The fields of lifecycle policies, for an operator without them."""
+    """Return the fields of lifecycle policies, for an operator without them."""
     refusal = refused(f"lifecycle policies are Volcano's, and {operator} has none", "remove them, and use `restart`")
     return {"policies": refusal, "roles.*.policies": refusal}
+
+
+def fixed_size(operator: str) -> Support:
+    """Return the note on an elastic job, for an operator with a fixed number of pods."""
+    how = f"{operator} has a fixed number of pods, so another number of replicas is a new revision here and no change "
+    return noted(f"{how}in place", elsewhere=True)
 
 
 NO_RUNTIME: dict[str, Support] = {"runtime": refused("only Kubeflow Trainer has runtimes", "remove it", elsewhere=True)}
@@ -70,7 +75,7 @@ text describes."""
 
 
 def non_default(model: BaseModel, field: str) -> Iterator[tuple[str, Any]]:
-    """Path and value of each occurrence of the field whose value is not the default."""
+    """Yield path and value of each occurrence of the field whose value is not the default."""
     yield from _non_default(model, field.split("."), "")
 
 

@@ -3,6 +3,7 @@ their index. Reviews, comparisons, drift and saved reviews all use it."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,12 +35,12 @@ class Difference(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The place for people, without a secret that is a key: `roles.worker.env.NCCL_DEBUG`."""
+        """Return the place for people, without a secret that is a key: `roles.worker.env.NCCL_DEBUG`."""
         return masked_path(join_path(self.keys))
 
     @property
     def where(self) -> str:
-        """The place as the lines of a file are known by: `prepare[0].image`."""
+        """Return the place as the lines of a file are known by: `prepare[0].image`."""
         return join_path(self.place)
 
 
@@ -53,9 +54,9 @@ def differences(
     same: Same = lambda keys, before, after: False,
     ordered: Ordered = lambda keys: False,
 ) -> list[Difference]:
-    """Every difference, in the order of the tree after; what is gone comes behind its neighbours. A list of texts or
-    numbers is one value. same: True for two spellings of one value. ordered: True for a mapping in which the order of
-    the keys counts."""
+    """Return every difference, in the order of the tree after; what is gone comes behind its neighbours. A list of
+    texts or numbers is one value. same: True for two spellings of one value. ordered: True for a mapping in which the
+    order of the keys counts."""
     return [*_Walk(same, ordered).between(before, after, (), ())]
 
 
@@ -89,8 +90,8 @@ class _Walk(Struct, frozen=True):
     ) -> Iterator[Difference]:
         name = next((name for name in NAMES if _identifies(name, before) and _identifies(name, after)), None)
         if name is None:
-            for index in range(max(len(before), len(after))):
-                yield from self.between(_at(before, index), _at(after, index), (*keys, index), (*place, index))
+            for index, (was, will) in enumerate(itertools.zip_longest(before, after)):
+                yield from self.between(was, will, (*keys, index), (*place, index))
             return
         old, new = ({item[name]: (index, item) for index, item in enumerate(items)} for items in (before, after))
         for key in [*new, *(key for key in old if key not in new)]:
@@ -101,7 +102,7 @@ class _Walk(Struct, frozen=True):
 
 
 def _order(before: list[Any], after: list[Any], keys: Keys, place: Keys) -> Iterator[Difference]:
-    """The order of what both have, if it differs."""
+    """Yield the order of what both have, if it differs."""
     old, new = set(before), set(after)
     was, will = [key for key in before if key in new], [key for key in after if key in old]
     if was != will:
@@ -115,10 +116,6 @@ def _is_items(value: Any) -> bool:
 def _identifies(name: str, items: Sequence[Mapping[str, Any]]) -> bool:
     found = [item.get(name) for item in items]
     return all(isinstance(value, str | int) for value in found) and len(set(found)) == len(found)
-
-
-def _at(items: Sequence[Any], index: int) -> Any:
-    return items[index] if index < len(items) else None
 
 
 def _equal(before: Any, after: Any) -> bool:
@@ -147,5 +144,5 @@ def shown(difference: Difference) -> tuple[Any, Any]:
 
 
 def is_reference(value: object) -> bool:
-    """True for a variable's value that comes from a Secret, as an experiment or as a pod says it."""
+    """Return True for a variable's value that comes from a Secret, as an experiment or as a pod says it."""
     return isinstance(value, Mapping) and not value.keys().isdisjoint(REFERENCES)

@@ -53,26 +53,21 @@ class PodConventions(Struct, frozen=True, dict=True):
     spared: Mapping[str, frozenset[str]] = {}
 
     def of(self, role: str) -> PodConventions:
-        """The same for the pods of one role."""
+        """Return the same for the pods of one role."""
         spared = self.spared.get(role)
         return structs.replace(self, appended=self.appended - spared, spared={}) if spared else self
 
     @functools.cached_property
     def expected_env(self) -> list[Variable]:
-        """`expected` as entries of `env`. They are cached since a job may have a template for each replica, and each
-        template has them."""
+        """Return `expected` as entries of `env`. They are cached since a job may have a template for each replica, and
+        each template has them."""
         return [{"name": name, "valueFrom": source} for name, source in self.expected.items()]
-
-    @property
-    def index_field(self) -> str:
-        """The field path with which the downward API reads the index."""
-        return f"metadata.labels['{self.index_label}']"
 
 
 def in_order(env: list[Variable]) -> list[Variable]:
-    """The entries, each behind those that its value refers to: Kubernetes puts in the values of variables that stand
-    before. They cannot be ordered in a file, where the plan's variables come before the experiment's, and these before
-    a role's. Variables that refer to each other in a circle stay as they are."""
+    """Return the entries, each behind those that its value refers to: Kubernetes puts in the values of variables that
+    stand before. They cannot be ordered in a file, where the plan's variables come before the experiment's, and these
+    before a role's. Variables that refer to each other in a circle stay as they are."""
     if not any("$(" in entry.get("value", "") for entry in env):
         return env
     waits = {entry["name"]: references(entry.get("value", "")) for entry in env}  # each goes on where it was left
@@ -93,8 +88,8 @@ def in_order(env: list[Variable]) -> list[Variable]:
 
 
 def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> list[Variable]:
-    """The `env` of the group's main container: the plan's and the user's variables, the ports that the pod opens, and
-    its index."""
+    """Return the `env` of the group's main container: the plan's and the user's variables, the ports that the pod
+    opens, and its index."""
     names = {variable.name for variable in role.env}
     appended = conventions.appended & names
     env: list[Variable] = [
@@ -102,7 +97,9 @@ def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> 
         for variable in role.env
     ]
     if role.launched and not conventions.draws_ports:
-        env += [{"name": port_variable(port.name), "value": str(port.number)} for port in group.ports]
+        env += [
+            {"name": f"{RESERVED_PREFIX}{port.name.upper()}_PORT", "value": str(port.number)} for port in group.ports
+        ]
     if role.launched or role.in_first_pod:
         env += [{"name": REPLICA_INDEX, **_index(group, conventions)}]
     if conventions.index_variable is not None and conventions.index_variable not in names:
@@ -111,14 +108,9 @@ def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> 
     return in_order(env)
 
 
-def port_variable(purpose: str) -> str:
-    """The name of the variable with the port that a pod opens itself: `TRAINFORM_SSH_PORT`."""
-    return f"{RESERVED_PREFIX}{purpose.upper()}_PORT"
-
-
 def env_prefix(names: Collection[str], conventions: PodConventions, launched: bool = False) -> list[str]:
-    """The `env` command in front of a container's command, which restores variables that the operator overwrites; empty
-    if there are none.
+    """Return the `env` command in front of a container's command, which restores variables that the operator
+    overwrites; empty if there are none.
 
     names: all variables that the plan or the user sets. launched: if the command is a launch script, the variables that
     it computes are unset, since the script would keep the operator's values.
@@ -131,8 +123,8 @@ def env_prefix(names: Collection[str], conventions: PodConventions, launched: bo
 
 
 def expand_own_refs(words: Iterable[str], names: Iterable[str], conventions: PodConventions) -> list[str]:
-    """The words of a command in which each `$(NAME)` of the given names expands to the value of the plan or the user,
-    not to the operator's."""
+    """Return the words of a command in which each `$(NAME)` of the given names expands to the value of the plan or the
+    user, not to the operator's."""
     overwritten = conventions.appended.intersection(names)
     return [_own_references(word, overwritten) for word in words]
 
@@ -153,7 +145,7 @@ def _kept_name(name: str, conventions: PodConventions) -> str:
 
 
 def env_value(value: str | EnvSource) -> Value:
-    """The fields of an entry of `env` besides its name."""
+    """Return the fields of an entry of `env` besides its name."""
     if isinstance(value, str):
         # the API server drops an empty value, and Pulumi would show a change at every preview
         return {"value": value} if value else {}
@@ -165,18 +157,19 @@ def env_value(value: str | EnvSource) -> Value:
 
 
 def _index(group: Group, conventions: PodConventions) -> Value:
-    """The value of the replica's index: from the operator's label, or as text if the replica has a template of its
-    own."""
+    """Return the value of the replica's index: from the operator's label, or as text if the replica has a template of
+    its own."""
     if group.index is not None:
         return {"value": str(group.index)}
-    return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": conventions.index_field}}}
+    path = f"metadata.labels['{conventions.index_label}']"
+    return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
 def override_env(
     env: list[Variable], init_env: dict[str, str | EnvSource], conventions: PodConventions
 ) -> list[Variable]:
-    """The `env` of an init container: the main container's, with the init container's own variables in place of those
-    of the same name."""
+    """Return the `env` of an init container: the main container's, with the init container's own variables in place of
+    those of the same name."""
     names = [*init_env, *(entry["name"].removeprefix(KEPT_PREFIX) for entry in env)]
     appended = conventions.appended.intersection(names)
     overrides = {_kept_name(name, conventions): _own_value(value, appended) for name, value in init_env.items()}

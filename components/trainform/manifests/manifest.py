@@ -58,22 +58,22 @@ class Manifest(Struct, frozen=True):
 
     @property
     def is_job(self) -> bool:
-        """True for the job object itself."""
+        """Return True for the job object itself."""
         return self.key == "job"
 
     @property
     def is_record(self) -> bool:
-        """True for the ConfigMap that says what is deployed."""
+        """Return True for the ConfigMap that says what is deployed."""
         return self.key == RECORD_KEY
 
 
 def override_key(manifest: Manifest) -> str:
-    """The name of the object in `manifest_overrides`: its key, or `queue` for the experiment's own queue."""
+    """Return the name of the object in `manifest_overrides`: its key, or `queue` for the experiment's own queue."""
     return "queue" if manifest.key.startswith("queue-") else manifest.key
 
 
 def resource_name(owner: str, manifest: Manifest) -> str:
-    """The Pulumi name of an object of the job or component `owner`: `resnet-job`, `resnet-launch-script-1f3a9c`.
+    """Return the Pulumi name of an object of the job or component `owner`: `resnet-job`, `resnet-launch-script-1f3a9c`.
 
     The job is one resource in all revisions: the preview shows its replacement with the changed field, and the old job
     is deleted before the new one is created. Any other object whose name contains the revision is a separate resource
@@ -86,12 +86,12 @@ def resource_name(owner: str, manifest: Manifest) -> str:
 
 
 def job_body(manifests: Iterable[Manifest]) -> dict[str, Any]:
-    """The body of the job object, among all objects of a job."""
+    """Return the body of the job object, among all objects of a job."""
     return next(manifest.body for manifest in manifests if manifest.is_job)
 
 
 def ownership(name_label: str, *, environment: str) -> dict[str, str]:
-    """Labels that mark an object as made by trainform; they never change while the object exists."""
+    """Return labels that mark an object as made by trainform; they never change while the object exists."""
     return {**defaults.MANAGED_BY, defaults.NAME_LABEL: name_label, defaults.ENVIRONMENT_LABEL: environment}
 
 
@@ -105,13 +105,15 @@ def object_body(
     api_version: str = "v1",
     **fields: Any,
 ) -> dict[str, Any]:
-    """The body of an object with these fields next to its metadata. namespace: None for a cluster-scoped kind."""
+    """Return the body of an object with these fields next to its metadata. namespace: None for a cluster-scoped
+    kind."""
     metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
     return {"apiVersion": api_version, "kind": kind, "metadata": without_empty(metadata), **fields}
 
 
 def with_own_annotations(manifest: Manifest, overrides: Iterable[str] = ()) -> Manifest:
-    """The object with trainform's annotations. `overrides`: the user's fields whose merge patches are in the object.
+    """Return the object with trainform's annotations. `overrides`: the user's fields whose merge patches are in the
+    object.
 
     One annotation fixes the field manager. Pulumi's own is random per resource, so a change of an object that outlived
     its state (a kept claim, an object of a killed `up`) would fail with a conflict.
@@ -129,18 +131,18 @@ def without_empty(fields: Fields) -> Fields:
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """The value if it is a mapping, otherwise an empty mapping."""
+    """Return the value if it is a mapping, otherwise an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def mappings(value: object) -> list[dict[str, Any]]:
-    """The items of a list that are mappings; an empty list if the value is no list."""
+    """Return the items of a list that are mappings; an empty list if the value is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def quantity(value: object) -> Decimal | None:
-    """The amount of a quantity; None if it is not one, or not in a spelling that trainform reads (`1e3` is one that
-    only Kubernetes reads)."""
+    """Return the amount of a quantity; None if it is not one, or not in a spelling that trainform reads (`1e3` is one
+    that only Kubernetes reads)."""
     try:
         return amount(str(value))
     except ValueError:
@@ -148,7 +150,7 @@ def quantity(value: object) -> Decimal | None:
 
 
 def decoded(value: Any) -> Any:
-    """The text that the value is in base64; the value as it is given if it is none."""
+    """Return the text that the value is in base64; the value as it is given if it is none."""
     try:
         return base64.b64decode(value).decode()
     except (TypeError, ValueError):
@@ -167,7 +169,7 @@ ReadableDumper.add_representer(str, _text)
 
 
 def to_yaml(manifests: Iterable[Manifest]) -> str:
-    """One YAML document per object, in the given order."""
+    """Return one YAML document per object, in the given order."""
     # without shared parts, which YAML would write as aliases: requests and limits are written twice
     bodies = json.loads(json.dumps([manifest.body for manifest in manifests]))
     return yaml.dump_all(bodies, Dumper=ReadableDumper, sort_keys=False, width=1000, explicit_start=True)

@@ -8,34 +8,30 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
 from typing import Any
 
 from msgspec import Struct
 
 from trainform.errors import list_names
+from trainform.manifests.manifest import mapping, mappings
 
 Part = tuple[str | int, ...]
 """The keys and list indices that lead from the top of a merge patch to a part of it. () is the whole patch."""
 
 POD_TEMPLATE, METADATA = "PodTemplateSpec", "ObjectMeta"
-_KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap")
+KINDS = (POD_TEMPLATE, "Service", "PersistentVolumeClaim", "ConfigMap")
+"""The kinds whose models are used here."""
 _TEXT_MAPS = frozenset(["labels", "annotations", "nodeSelector", "matchLabels", "data"])
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
+_TYPES: Mapping[str, tuple[type | UnionType, str]] = {
+    "string": (str, "text"),
+    "integer": (int, "a whole number"),
+    "number": (int | float, "a number"),
+    "boolean": (bool, "true or false"),
+    "array": (list, "a list"),
+    "object": (dict, "a mapping"),
 }
-_NAMES = {
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-}
+"""Types of JSON: in Python, and in messages."""
 
 
 class Violation(Struct, frozen=True):
@@ -47,29 +43,18 @@ class Violation(Struct, frozen=True):
     fix: str
 
 
-def has_model(kind: str) -> bool:
-    """Return whether lightkube has a model that is used here."""
-    return kind in _KINDS
-
-
 def violations(patch: object, patched: object, kind: str, part: Part = ()) -> Iterator[Violation]:
     """Yield each unknown name, missing name and wrong type that a merge patch brings into an object.
 
     patched: the object with the patch. kind: `POD_TEMPLATE` or a kind with a model. part: where the patch stands in a
     larger one.
     """
-    if kind == POD_TEMPLATE and not _has_containers(patched):
-        spec = patch.get("spec") if isinstance(patch, dict) else None
-        is_inside = isinstance(spec, dict) and "containers" in spec
+    if kind == POD_TEMPLATE and not mapping(mapping(patched).get("spec")).get("containers"):
+        is_inside = "containers" in mapping(mapping(patch).get("spec"))
         where = (*part, "spec", "containers") if is_inside else (*part, "spec")
         yield Violation(where, None, "the pods have no `spec` with `containers`", "patch a container by its name")
     else:
         yield from _violations(patch, patched, {"$ref": kind}, part)
-
-
-def _has_containers(template: object) -> bool:
-    spec = template.get("spec") if isinstance(template, dict) else None
-    return isinstance(spec, dict) and bool(spec.get("containers"))
 
 
 @functools.cache
@@ -78,7 +63,7 @@ def _definitions() -> dict[str, Any]:
     import msgspec
     from lightkube.models import core_v1
 
-    kinds = [getattr(core_v1, kind) for kind in _KINDS]
+    kinds = [getattr(core_v1, kind) for kind in KINDS]
     return msgspec.json.schema_components(kinds, ref_template="{name}")[1]
 
 
@@ -110,7 +95,7 @@ def _fields(patch: dict[str, Any], patched: object, schema: dict[str, Any], part
             if value is not None and not is_right:
                 yield _wrong_type((*part, name), value, ["string"])
         return
-    inside = patched if isinstance(patched, dict) else {}
+    inside = mapping(patched)
     for name, value in patch.items():
         if name in fields:
             yield from _violations(value, inside.get(name), fields[name], (*part, name))
@@ -127,7 +112,7 @@ def _items(patch: dict[str, Any], patched: object, schema: dict[str, Any], part:
         reason = "a mapping patches the items of a list by name, and there is no list with named items here"
         yield Violation(part, None, reason, "write a list")
         return
-    items = {str(item.get("name")): item for item in patched if isinstance(item, dict)}
+    items = {str(item.get("name")): item for item in mappings(patched)}
     for name, value in patch.items():
         if value is not None and not isinstance(value, dict):
             yield _wrong_type((*part, name), value, ["object"])
@@ -140,7 +125,7 @@ def _items(patch: dict[str, Any], patched: object, schema: dict[str, Any], part:
 
 
 def _wrong_type(part: Part, value: object, types: Sequence[str]) -> Violation:
-    expected = " or ".join(_NAMES[name] for name in types)
+    expected = " or ".join(_TYPES[name][1] for name in types)
     quoted = types[0] == "string" and isinstance(value, int | float)
     fix = "write it in quotes" if quoted else f"write {expected}"
     return Violation(part, None, f"it must be {expected}", fix)  # the value may be a secret
@@ -157,4 +142,4 @@ def _resolve(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _is(value: object, name: str) -> bool:
     """Return whether the value has the JSON type. In Python True is a number too, but not here."""
-    return isinstance(value, _TYPES[name]) and (name == "boolean" or not isinstance(value, bool))
+    return isinstance(value, _TYPES[name][0]) and (name == "boolean" or not isinstance(value, bool))

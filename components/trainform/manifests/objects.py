@@ -14,8 +14,8 @@ from trainform.spec.environment import PriorityClass
 
 
 def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
-    """A PersistentVolumeClaim. Its labels name its owner: the preflight refuses an existing claim without them and
-    never adopts it."""
+    """Return a PersistentVolumeClaim. Its labels name its owner: the preflight refuses an existing claim without them
+    and never adopts it."""
     spec = {
         "accessModes": plan.request.access_modes,
         "storageClassName": plan.storage_class,
@@ -32,8 +32,8 @@ SKIP_AWAIT = {"pulumi.com/skipAwait": "true"}
 
 
 def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labels: dict[str, str]) -> Manifest:
-    """A headless Service that gives each pod the name `<pod>.<service>`, ready or not, since peers connect before any
-    pod is ready.
+    """Return a headless Service that gives each pod the name `<pod>.<service>`, ready or not, since peers connect
+    before any pod is ready.
 
     It has no ports, since DNS needs none. Its selector does not contain the revision, so that a change of the job does
     not change it.
@@ -44,7 +44,7 @@ def rendezvous_service(name: str, namespace: str, selector: dict[str, str], labe
 
 
 def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Manifest:
-    """A Service for one replica in all revisions; its ports are constant and forward to the ports that the pod
+    """Return a Service for one replica in all revisions; its ports are constant and forward to the ports that the pod
     opens."""
     label = defaults.REPLICA_LABEL if plan.by_name[service.role].per_replica else index_label
     own = {defaults.ROLE_LABEL: service.role, label: str(service.index)}
@@ -61,22 +61,23 @@ def replica_service(service: ReplicaService, plan: Plan, index_label: str) -> Ma
 
 
 def launch_files(plan: Plan, backend_files: Mapping[str, str]) -> Manifest:
-    """The ConfigMap with the launch files and the backend's own files. It is immutable: each revision has its own."""
+    """Return the ConfigMap with the launch files and the backend's own files. It is immutable: each revision has its
+    own."""
     labels, data = experiment_labels(plan), {**plan.files, **backend_files}
     body = object_body("ConfigMap", plan.launch_files, plan.namespace, labels, immutable=True, data=data)
     return Manifest("launch-script", body, revision=plan.revision)
 
 
 def deployed(record: Record, plan: Plan) -> Manifest:
-    """The ConfigMap with the record of what is deployed. It is made or updated after the job object, and belongs to no
-    revision."""
+    """Return the ConfigMap with the record of what is deployed. It is made or updated after the job object, and belongs
+    to no revision."""
     name, labels = record_name(plan.experiment), experiment_labels(plan)
     body = object_body("ConfigMap", name, plan.namespace, labels, data=record.data())
     return Manifest(RECORD_KEY, body)
 
 
 def experiment_labels(plan: Plan) -> dict[str, str]:
-    """Labels of every object of an experiment."""
+    """Return labels of every object of an experiment."""
     return ownership(plan.experiment, environment=plan.environment)
 
 
@@ -90,7 +91,7 @@ def job_manifest(
     annotations: Mapping[str, str] | None = None,
     late_refusals: tuple[tuple[str, ...], ...] = (),
 ) -> Manifest:
-    """The job object with the user's labels and annotations, trainform's own, and those that the operator needs.
+    """Return the job object with the user's labels and annotations, trainform's own, and those that the operator needs.
     late_refusals: see `Manifest`."""
     all_labels = {**plan.labels, **experiment_labels(plan), **({} if labels is None else labels)}
     all_annotations = {**plan.annotations, **({} if annotations is None else annotations)}
@@ -100,7 +101,7 @@ def job_manifest(
 
 
 def pod_selector(experiment: str) -> dict[str, str]:
-    """Labels that select all pods of an experiment, in any revision."""
+    """Return labels that select all pods of an experiment, in any revision."""
     return {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment}
 
 

@@ -80,7 +80,7 @@ PRIVATE = 0o400
 
 
 def volume_mounts(plan: Plan, role: RolePlan) -> list[VolumeMount]:
-    """The mounts of each container of the role's pods."""
+    """Return the mounts of each container of the role's pods."""
     mounts: list[VolumeMount] = [
         without_empty(
             VolumeMount(
@@ -105,8 +105,8 @@ def volume_mounts(plan: Plan, role: RolePlan) -> list[VolumeMount]:
 
 
 def key_mounts(role: RolePlan) -> dict[str, list[VolumeMount]]:
-    """The mounts of private keys for checkouts, by the name of the only init container that gets them: the one that
-    makes the checkout."""
+    """Return the mounts of private keys for checkouts, by the name of the only init container that gets them: the one
+    that makes the checkout."""
     mounts: dict[str, list[VolumeMount]] = {}
     for checkout in role.checkouts:
         if checkout.git.key is not None:
@@ -120,14 +120,14 @@ def key_mounts(role: RolePlan) -> dict[str, list[VolumeMount]]:
 
 
 def needs_files(role: RolePlan) -> bool:
-    """True if the pods mount the launch files, since one of them starts the pods, keeps them running or runs in a step
-    before."""
+    """Return True if the pods mount the launch files, since one of them starts the pods, keeps them running or runs in
+    a step before."""
     return role.launched or role.stays or bool(role.checkouts or role.in_first_pod)
 
 
 def needs_hostfile(plan: Plan, role: RolePlan) -> bool:
-    """True if the pods mount the hostfile at DeepSpeed's default path, so that its launcher, also in a user's shell,
-    needs no option."""
+    """Return True if the pods mount the hostfile at DeepSpeed's default path, so that its launcher, also in a user's
+    shell, needs no option."""
     return plan.launcher == "deepspeed" and role.launched
 
 
@@ -136,7 +136,7 @@ def _key_volume(checkout: Checkout) -> str:
 
 
 def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
-    """The volumes of the role's pods."""
+    """Return the volumes of the role's pods."""
     found: list[dict[str, Any]] = [
         {"name": mount.volume, "persistentVolumeClaim": {"claimName": mount.claim}} for mount in role.mounts
     ]
@@ -175,7 +175,9 @@ def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConv
     """Return the same as users know it: the main container is called `main` on every operator."""
     conventions = conventions.of(role.name)
     template: PodTemplate = {
-        "metadata": without_empty({"labels": pod_labels(plan, role, group), "annotations": role.annotations}),
+        "metadata": without_empty(
+            {"labels": {**role.labels, **own_labels(plan, role, group)}, "annotations": role.annotations}
+        ),
         "spec": _pod_spec(plan, role, group, conventions),
     }
     if role.overrides:
@@ -184,7 +186,7 @@ def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConv
 
 
 def _with_empty_lists(template: Mapping[str, Any]) -> dict[str, Any]:
-    """The template with the lists that it does not have, so that a patch can name what it adds to them."""
+    """Return the template with the lists that it does not have, so that a patch can name what it adds to them."""
     spec = template["spec"]
     containers = [container | _missing(container, _LISTS_OF_CONTAINERS) for container in spec["containers"]]
     return {**template, "spec": {**spec, "containers": containers} | _missing(spec, _LISTS_OF_PODS)}
@@ -195,7 +197,7 @@ def _missing(holder: dict[str, Any], fields: Sequence[str]) -> dict[str, list[An
 
 
 def _without_empty_lists(patched: Any) -> Any:
-    """The patched template without those that are still empty. A patch may have made anything of it."""
+    """Return the patched template without those that are still empty. A patch may have made anything of it."""
     spec = mapping(mapping(patched).get("spec"))
     containers = spec.get("containers")
     if not isinstance(containers, list) or not named_items(containers):
@@ -209,7 +211,7 @@ def _without_empty(holder: dict[str, Any], fields: Sequence[str]) -> dict[str, A
 
 
 def _renamed(conventions: PodConventions, template: PodTemplate) -> PodTemplate:
-    """The template with the operator's own names for the main container and its ports."""
+    """Return the template with the operator's own names for the main container and its ports."""
     if conventions.container == defaults.MAIN_CONTAINER:
         return template
     containers = [
@@ -220,7 +222,7 @@ def _renamed(conventions: PodConventions, template: PodTemplate) -> PodTemplate:
 
 
 def _main_container(conventions: PodConventions, container: Container) -> Container:
-    """The main container, and its ports if it has any, under the operator's names."""
+    """Return the main container, and its ports if it has any, under the operator's names."""
     names = conventions.ports
     ports: list[ContainerPort] = [
         {**port, "name": names[port["name"]]} if port.get("name") in names else port
@@ -237,7 +239,7 @@ def pod_from_template(
     labels: Mapping[str, str],
     annotations: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The pod that a controller makes from a template; the given labels and annotations replace those of the
+    """Return the pod that a controller makes from a template; the given labels and annotations replace those of the
     template."""
     own = template["metadata"]
     metadata = {
@@ -249,13 +251,8 @@ def pod_from_template(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
-def pod_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
-    """The user's labels and trainform's own, which win."""
-    return {**role.labels, **own_labels(plan, role, group)}
-
-
 def own_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
-    """Labels by which Services select pods, and which distinguish roles and revisions."""
+    """Return labels by which Services select pods, and which distinguish roles and revisions."""
     return {
         **defaults.MANAGED_BY,
         defaults.NAME_LABEL: plan.experiment,
@@ -307,8 +304,8 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventi
 
 
 def _security(plan: Plan) -> dict[str, Any]:
-    """The security context of the pods. fsGroup makes mounted files readable for a user other than root. Root needs no
-    fsGroup, and with one SSH would refuse root's private key, since a group could read it."""
+    """Return the security context of the pods. fsGroup makes mounted files readable for a user other than root. Root
+    needs no fsGroup, and with one SSH would refuse root's private key, since a group could read it."""
     run_as, profile = plan.run_as, {"seccompProfile": {"type": "RuntimeDefault"}} if plan.restricted else {}
     if run_as is None:
         return profile
@@ -318,7 +315,7 @@ def _security(plan: Plan) -> dict[str, Any]:
 
 
 def _container_security(plan: Plan, capabilities: Sequence[str]) -> dict[str, Any]:
-    """The security context of a container that gets these capabilities."""
+    """Return the security context of a container that gets these capabilities."""
     added = {"add": list(capabilities)} if capabilities else {}
     if plan.restricted:
         return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], **added}}

@@ -65,7 +65,7 @@ class Names(Struct, frozen=True):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Patterns for every name of a pod, and of a Service in front of a pod; `*` matches dots too."""
+        """Return patterns for every name of a pod, and of a Service in front of a pod; `*` matches dots too."""
         service = f"*.{self.service}"
         short = (service, f"{service}.{self.namespace}")
         return (*short, f"{service}.{self.namespace}.svc", f"{service}.{self.namespace}.svc.*", f"{self.experiment}-*")
@@ -98,7 +98,7 @@ def ssh_secret(name: str, names: Names, labels: dict[str, str]) -> Manifest:
 
 
 def identity_files(names: Names, secret: str, rotation: int) -> dict[str, str]:
-    """The files by name, with the keys of this rotation; rotations are counted from 1.
+    """Return the files by name, with the keys of this rotation; rotations are counted from 1.
 
     Raises InputError if the secret is too short.
     """
@@ -117,7 +117,7 @@ def identity_files(names: Names, secret: str, rotation: int) -> dict[str, str]:
 
 
 def masked_files(names: Names) -> dict[str, str]:
-    """The same files without the secret: every key is masked."""
+    """Return the same files without the secret: every key is masked."""
     masked = KeyPair(MASK, MASK + "\n")
     return _files(names, (masked, masked), [masked.public], [masked.public])
 
@@ -137,8 +137,8 @@ def _files(names: Names, own: tuple[KeyPair, KeyPair], users: list[str], hosts: 
 
 
 def _config(names: Names) -> str:
-    """The text of `config`. Of each option ssh takes the first value that it finds, so special ports come before the
-    common one."""
+    """Return the text of `config`. Of each option ssh takes the first value that it finds, so special ports come before
+    the common one."""
     pods = " ".join([f"{names.experiment}-*", "!*.*", *(f"!{service}" for service in names.services)])
     options = {
         "Port": str(names.port),

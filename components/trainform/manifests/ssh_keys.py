@@ -31,7 +31,7 @@ class KeyPair:
 
 
 def secret_problems(secret: str) -> Iterator[Problem]:
-    """A problem if the stack's secret is empty or too short. The problem never holds the value."""
+    """Yield a problem if the stack's secret is empty or too short. The problem never holds the value."""
     length = len(secret.strip())
     if length < LEAST_CHARACTERS:
         short = f"the secret has {length} characters, and whoever guesses it has the job's SSH keys"
@@ -42,7 +42,7 @@ def secret_problems(secret: str) -> Iterator[Problem]:
 
 
 def derive(secret: str, experiment: str, namespace: str, purpose: Purpose, rotation: int) -> KeyPair:
-    """The key of this purpose and rotation. White space around the secret does not count.
+    """Return the key of this purpose and rotation. White space around the secret does not count.
 
     Raises InputError if the secret is too short.
     """
@@ -67,7 +67,7 @@ def derive(secret: str, experiment: str, namespace: str, purpose: Purpose, rotat
 
 
 def _openssh(public: bytes, private: bytes, check: bytes, comment: str) -> str:
-    """The text of an unencrypted private key file in the format `openssh-key-v1` (PROTOCOL.key of OpenSSH).
+    """Return the text of an unencrypted private key file in the format `openssh-key-v1` (PROTOCOL.key of OpenSSH).
 
     It is written here because cryptography puts a random check number into such a file, so that every preview would
     show a change, and because OpenSSH before 9.6 reads no Ed25519 key in PKCS #8.

@@ -37,39 +37,39 @@ class Template(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def role(self) -> str:
-        """The name of the role, from a label that merge patches must not change; the template's place if it has
+        """Return the name of the role, from a label that merge patches must not change; the template's place if it has
         none."""
         return str(self.labels.get(defaults.ROLE_LABEL, self.place))
 
     @property
     def labels(self) -> dict[str, Any]:
-        """The labels of the pods."""
+        """Return the labels of the pods."""
         return mapping(mapping(self.body.get("metadata")).get("labels"))
 
     @property
     def annotations(self) -> dict[str, str]:
-        """The annotations of the pods."""
+        """Return the annotations of the pods."""
         return mapping(mapping(self.body.get("metadata")).get("annotations"))
 
     @functools.cached_property
     def spec(self) -> dict[str, Any]:
-        """The spec of the pods."""
+        """Return the spec of the pods."""
         return mapping(self.body.get("spec"))
 
     @property
     def path(self) -> str:
-        """The path of the user's field that patches this template."""
+        """Return the path of the user's field that patches this template."""
         return f"roles.{self.role}.pod_overrides"
 
     @functools.cached_property
     def containers(self) -> tuple[tuple[int | None, dict[str, Any]], ...]:
-        """Each init container with its index, then each other container with None."""
+        """Return each init container with its index, then each other container with None."""
         first, main = (mappings(self.spec.get(field)) for field in ("initContainers", "containers"))
         return (*enumerate(first), *((None, container) for container in main))
 
     @functools.cached_property
     def named_containers(self) -> tuple[tuple[str, dict[str, Any]], ...]:
-        """Each container of the pods with its path: `spec.containers.main`."""
+        """Return each container of the pods with its path: `spec.containers.main`."""
         return tuple(
             (f"spec.{field}.{container.get('name', index)}", container)
             for field in CONTAINER_FIELDS
@@ -77,41 +77,41 @@ class Template(Struct, frozen=True, dict=True):
         )
 
     def node_ports(self) -> frozenset[str]:
-        """The ports of its node that each of the pods takes while it runs, as `node_port` says them. A container that
-        ends before the others start keeps none. Source: Kubernetes 1.34, pkg/scheduler/util (`GetHostPorts`)."""
+        """Return the ports of its node that each of the pods takes while it runs, as `node_port` says them. A container
+        that ends before the others start keeps none. Source: Kubernetes 1.34, pkg/scheduler/util (`GetHostPorts`)."""
         staying = (each for index, each in self.containers if index is None or each.get("restartPolicy") == "Always")
         ports = (port for container in staying for port in mappings(container.get("ports")))
         taken = (node_port(port, self.spec) for port in ports if not self.drawn or port.get("name") != self.drawn)
         return frozenset(port for port in taken if port)
 
     def volumes(self) -> list[dict[str, Any]]:
-        """The volumes of the pods."""
+        """Return the volumes of the pods."""
         return mappings(self.spec.get("volumes"))
 
     @functools.cached_property
     def resources(self) -> frozenset[str]:
-        """The names of all resources that the pods or their containers request."""
+        """Return the names of all resources that the pods or their containers request."""
         holders = [self.spec, *(container for _, container in self.containers)]
         return frozenset(
             name for holder in holders for field in RESOURCE_FIELDS for name in resource_amounts(holder, field)
         )
 
     def pod_request(self, resource: str) -> Decimal:
-        """The amount of the resource that the scheduler counts for each pod: what its containers request, or the pod as
-        a whole if that is more."""
+        """Return the amount of the resource that the scheduler counts for each pod: what its containers request, or the
+        pod as a whole if that is more."""
         if resource not in self._requests:
             self._requests[resource] = max(self.containers_request(resource), _request(self.spec, resource))
         return self._requests[resource]
 
     @functools.cached_property
     def _requests(self) -> dict[str, Decimal]:
-        """The results of `pod_request`, which many rules read."""
+        """Return the results of `pod_request`, which many rules read."""
         return {}
 
     def containers_request(self, resource: str) -> Decimal:
-        """The amount of the resource that the containers request together, or an init container if it requests more. A
-        sidecar, an init container that always restarts, runs next to all containers after it. An amount that cannot be
-        read counts as 0."""
+        """Return the amount of the resource that the containers request together, or an init container if it requests
+        more. A sidecar, an init container that always restarts, runs next to all containers after it. An amount that
+        cannot be read counts as 0."""
         sidecars = highest = containers = Decimal(0)
         for index, container in self.containers:
             requested = _request(container, resource)
@@ -126,14 +126,14 @@ class Template(Struct, frozen=True, dict=True):
 
 
 def resource_amounts(holder: dict[str, Any], field: str) -> dict[str, Any]:
-    """The requests or limits (`field`) of a container or of a pod as a whole."""
+    """Return the requests or limits (`field`) of a container or of a pod as a whole."""
     return mapping(mapping(holder.get("resources")).get(field))
 
 
 def node_port(port: dict[str, Any], spec: dict[str, Any]) -> str:
-    """The port of the node that a container's port takes, with its protocol, and with its address if it is of one
-    alone: `9100/TCP`. Empty if it takes none. On the host network every port is one of the node: the API server fills
-    `hostPort` in (pkg/apis/core/v1/defaults.go)."""
+    """Return the port of the node that a container's port takes, with its protocol, and with its address if it is of
+    one alone: `9100/TCP`. Empty if it takes none. On the host network every port is one of the node: the API server
+    fills `hostPort` in (pkg/apis/core/v1/defaults.go)."""
     number = port.get("hostPort") or (port.get("containerPort") if spec.get("hostNetwork") else None)
     address = port.get("hostIP")
     where = "" if address in (None, "", "0.0.0.0") else f" of {address}"  # noqa: S104 -- any address of the node
@@ -148,8 +148,8 @@ def is_extended(resource: object) -> bool:
 
 
 def _request(holder: dict[str, Any], resource: str) -> Decimal:
-    """The request; without one the limit, which Kubernetes then takes for it. Of an extended resource, whose two must
-    be the same, the larger."""
+    """Return the request; without one the limit, which Kubernetes then takes for it. Of an extended resource, whose two
+    must be the same, the larger."""
     given = [resource_amounts(holder, field).get(resource) for field in RESOURCE_FIELDS]
     counted = [value for value in given if value is not None]
     read = [quantity(value) for value in (counted if is_extended(resource) else counted[:1])]

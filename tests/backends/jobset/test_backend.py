@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
+from tests.support.samples import environment, job, plan, reasons
 from trainform.backends.backend import BACKENDS
 from trainform.backends.jobset.spec import ENDLESS
 from trainform.job.render import job_manifests
@@ -55,12 +55,6 @@ def test_one_role_may_end_the_job_while_another_restarts_it() -> None:
     roles = {"master": {"restart": "never"}, "worker": {"replicas": 2, "restart": "all-when-evicted"}}
     rules = job(plan(**JOBSET, roles=roles))["spec"]["failurePolicy"]["rules"]
     assert rules == [{"name": "final", "action": "FailJobSet", "targetReplicatedJobs": ["master"]}]
-
-
-def test_an_extra_never_ends_the_training() -> None:
-    made = plan(**JOBSET, roles=WITH_EXTRAS)
-    assert replicated(made)["evaluation-watcher"]["backoffLimit"] == ENDLESS
-    assert job(made)["spec"]["successPolicy"]["targetReplicatedJobs"] == ["master"]
 
 
 @pytest.mark.parametrize(
@@ -197,24 +191,6 @@ def test_kueue_starts_no_part_of_an_elastic_job() -> None:
     elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 2, "max_nodes": 8}}}
     found = reasons(KUEUE, **JOBSET, launcher=elastic, roles={"worker": {"replicas": 4}})
     assert [*found] == ["launcher.torchrun.elastic.min_nodes"]
-
-
-def test_lifecycle_policies_are_refused() -> None:
-    policies = [{"event": "PodEvicted", "action": "RestartJob"}]
-    reason = "lifecycle policies are Volcano's, and JobSet has none"
-    assert reasons(**JOBSET, policies=policies) == {"policies": reason}
-    assert reasons(**JOBSET, roles={"worker": {"policies": policies}}) == {"roles.worker.policies": reason}
-
-
-def test_an_elastic_job_has_a_note_on_its_fixed_size() -> None:
-    launcher = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
-    reason = (
-        "launcher.torchrun.elastic: JobSet has a fixed number of pods, so another number of replicas is a new "
-        "revision here and no change in place; if that is not wanted, use the backend volcano"
-    )
-    assert reason in plan(**JOBSET, launcher=launcher).notes
-    two, three = (plan(**JOBSET, launcher=launcher, roles={"worker": {"replicas": count}}) for count in (2, 3))
-    assert two.revision != three.revision
 
 
 def test_names_leave_room_for_the_random_end_of_pod_names() -> None:

@@ -8,8 +8,6 @@ import pytest
 
 from tests.support.replica_jobs import main
 from tests.support.samples import job, plan, reasons
-from trainform.backends.backend import BACKENDS
-from trainform.job.render import job_manifests
 from trainform.plan import Plan
 
 BACKEND: dict[str, Any] = {"backend": "kubedl"}
@@ -36,25 +34,6 @@ def problems_on(**parts: Any) -> dict[str, str]:
 
 def env(replicas: dict[str, Any]) -> dict[str, Any]:
     return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in main(replicas)["env"]}
-
-
-def test_a_pytorch_job() -> None:
-    body = job(on_it(roles=POOL, restart="2 times", ttl="1h"))
-    assert body["kind"] == "PyTorchJob"
-    found = body["spec"]
-    assert found["pytorchReplicaSpecs"].keys() == {"Master", "Worker"}
-    assert (found["cleanPodPolicy"], found["backoffLimit"], found["ttlSecondsAfterFinished"]) == ("Running", 3, 3600)
-    assert "successPolicy" not in found
-    assert on_it(roles=POOL).revision == on_it(roles=POOL, ttl="1h").revision
-    master, worker = found["pytorchReplicaSpecs"].values()
-    assert main(master)["name"] == main(worker)["name"] == "pytorch"
-    assert main(master)["command"][:4] == [
-        "env",
-        *(f"{name}=$(TRAINFORM_KEPT_{name})" for name in ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE")),
-    ]
-    assert env(worker)["TRAINFORM_KEPT_MASTER_ADDR"] == f"{body['metadata']['name']}-master-0"
-    index = env(worker)["TRAINFORM_REPLICA_INDEX"]["fieldRef"]["fieldPath"]
-    assert index == "metadata.labels['replica-index']"
 
 
 def test_ports_are_drawn_by_the_operator() -> None:
@@ -137,12 +116,6 @@ def test_an_evaluator_is_never_made() -> None:
 )
 def test_unsupported_fields(parts: dict[str, Any], path: str) -> None:
     assert list(problems_on(**{"roles": POOL, **parts})) == [path]
-
-
-def test_trainform_renders_no_service() -> None:
-    made = on_it(**TENSORFLOW, **HOST)
-    assert {manifest.key for manifest in job_manifests(made)} == {"launch-script", "job", "deployed"}
-    assert BACKENDS["kubedl"].crds(made) == ("tfjobs.training.kubedl.io", "podgroups.scheduling.volcano.sh")
 
 
 @pytest.mark.parametrize("key", ["kubedl.io/enable-elastic-training", "pai.ai/enable-error-monitoring"])

@@ -61,21 +61,6 @@ def test_processes_per_node() -> None:
     assert number(roles=mixed) is None
 
 
-def test_tensorflow() -> None:
-    found = spec(**TENSORFLOW)
-    assert found["successPolicy"] == "AllWorkers"
-    specs = found["tfReplicaSpecs"]
-    assert {name: replicas["replicas"] for name, replicas in specs.items()} == {
-        "Chief": 1, "PS": 2, "Worker": 3, "Evaluator": 1,
-    }  # fmt: skip
-    assert {main(replicas)["name"] for replicas in specs.values()} == {"tensorflow"}
-    assert main(specs["PS"])["ports"] == [{"name": "tfjob-port", "containerPort": 2222, "protocol": "TCP"}]
-    for replicas in specs.values():
-        assert main(replicas)["command"] == ["env", "-u", "TF_CONFIG", "/bin/sh", "/etc/trainform/launch.sh"]
-    alone = spec(**{**TENSORFLOW, "roles": {"worker": {}}})["tfReplicaSpecs"]["Worker"]
-    assert main(alone)["command"] == ["/bin/sh", "/etc/trainform/launch.sh"], "the operator gives none either"
-
-
 def test_the_users_tf_config_wins() -> None:
     found = main(spec(**TENSORFLOW, env={"TF_CONFIG": "{}"})["tfReplicaSpecs"]["PS"])
     assert found["command"][:2] == ["env", "TF_CONFIG=$(TRAINFORM_KEPT_TF_CONFIG)"]

@@ -2,60 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import pytest
-
-from tests.backends.kubeflow.test_backend import ELASTIC, MPI, NODE, POOL, TENSORFLOW, on_it
+from tests.backends.kubeflow.test_backend import MPI, NODE, POOL, TENSORFLOW, on_it
 from tests.support.replica_jobs import pod_env
-from tests.support.samples import job
 from trainform.backends.backend import BACKENDS
-from trainform.backends.kubeflow.controller import controller_objects
 from trainform.job.render import job_manifests
 
-CASES: dict[str, dict[str, Any]] = {
-    "master and workers": {"roles": POOL},
-    "workers alone": {"roles": {"worker": {"replicas": 2}}},
-    "elastic": ELASTIC,
-    "tensorflow": TENSORFLOW,
-    "tensorflow, one pod": {**TENSORFLOW, "roles": {"worker": {}}},
-    "mpi": MPI,
-}
 PREFIX = "training.kubeflow.org"
 
 
 def made(**parts: Any) -> list[dict[str, Any]]:
     plan = on_it(**parts)
     return BACKENDS["kubeflow"].pods(plan, job_manifests(plan))[0]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_they_are_called_as_planned(case: str) -> None:
-    plan = on_it(**CASES[case])
-    found = BACKENDS["kubeflow"].pods(plan, job_manifests(plan))[0]
-    assert [pod["metadata"]["name"] for pod in found] == [pod.name for pod in plan.pods()]
-    for pod in found:
-        assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == plan.job
-        assert pod["spec"]["schedulerName"] == "volcano"
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_the_plan_knows_the_appended_variables(case: str) -> None:
-    """Else a value of the user's would lose without a word."""
-    plan = on_it(**CASES[case])
-    body = job(plan)
-    field = next(name for name in body["spec"] if name.endswith("ReplicaSpecs"))
-    found = set()
-    for pod in controller_objects(body)[0]:
-        kind = pod["metadata"]["labels"][f"{PREFIX}/replica-type"]
-        template = next(spec for name, spec in body["spec"][field].items() if name.lower() == kind)["template"]
-        before = len(template["spec"]["containers"][0]["env"])
-        found |= {entry["name"] for entry in pod["spec"]["containers"][0]["env"][before:]}
-    assert (
-        found - {"I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC"}
-        == BACKENDS["kubeflow"].conventions(plan).appended
-    ), "Intel's are appended only where nobody says them"
 
 
 def test_the_world_of_a_pytorch_job() -> None:
@@ -87,22 +46,6 @@ def test_roles_speak_for_the_job() -> None:
     assert speaking(roles={"worker": {"replicas": 2}}) == ["worker-0"]
     assert speaking(**TENSORFLOW) == ["-chief-0"]
     assert speaking(**MPI) == ["launcher"]
-
-
-def test_tf_config_of_the_operator() -> None:
-    found = {pod["metadata"]["name"].partition("-worker")[2]: pod_env(pod) for pod in made(**TENSORFLOW)}
-    config = json.loads(found["-1"]["TF_CONFIG"])
-    assert config["task"] == {"type": "worker", "index": 1}
-    assert list(config["cluster"]) == ["chief", "evaluator", "ps", "worker"], (
-        "the evaluator too, which is why ours takes its place"
-    )
-    assert config["cluster"]["ps"][1].endswith("-ps-1.ai-namespace.svc:2222")
-    assert "TF_CONFIG" not in pod_env(made(**{**TENSORFLOW, "roles": {"worker": {}}})[0])
-
-
-def test_restart_policies_of_pods() -> None:
-    roles = {"master": {"restart": "on-failure"}, "worker": {"pod_overrides": {"spec": {"restartPolicy": "ExitCode"}}}}
-    assert [pod["spec"]["restartPolicy"] for pod in made(roles=roles)] == ["OnFailure", "Never"]
 
 
 def test_an_mpi_job() -> None:

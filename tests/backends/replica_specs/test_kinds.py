@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from trainform.backends.replica_specs.kinds import KINDS, declared_port, rendered_specs, tf_config
+from tests.backends.kubeflow.test_backend import ELASTIC, POOL, TENSORFLOW
+from tests.backends.kubeflow.test_backend import MPI as LAUNCHER_APART
+from tests.support.samples import experiment, job, plan
+from trainform.backends.backend import BACKENDS
+from trainform.backends.replica_specs.kinds import declared_port, rendered_specs, run_time, tf_config
+from trainform.job.render import job_manifests
 
 
 def tensorflow(**replicas: int) -> dict[str, Any]:
@@ -53,6 +58,63 @@ def test_tf_config() -> None:
     assert tf_config(tensorflow(Worker=1), ("Worker", 0), lambda name, index: 2222) is None
 
 
-def test_only_an_mpijob_has_no_port_of_its_own() -> None:
-    assert {name for name, kind in KINDS.items() if not kind.port} == {"MPIJob"}
-    assert {name for name, kind in KINDS.items() if kind.port_name is None} == {"MPIJob"}
+def test_when_a_job_ends() -> None:
+    assert run_time({"spec": {"runPolicy": {"activeDeadlineSeconds": 60}}}) == 60
+    assert run_time({"spec": {"activeDeadlineSeconds": 60}}) == 60
+    assert run_time({"spec": {"runPolicy": {}}}) is None
+
+
+ROLES: dict[str, Any] = {"head": {}, "body": {"replicas": 3}, "extra": {"ranked": False, "command": ["a"]}}
+MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["a"]}}}
+APART: dict[str, Any] = {
+    "launcher": {"deepspeed": {"script": "a.py", "role": "extra"}},
+    "roles": {"body": {}, "extra": {"ranked": False}},
+}
+TASKS: dict[str, Any] = {
+    "launcher": {"tensorflow": {"command": ["a"], "task_types": {"head": "chief"}}},
+    "roles": {"head": {}, "ps": {}, "worker": {"replicas": 2}, "stray": {}},
+}
+
+
+@pytest.mark.parametrize("backend", ["kubeflow", "kubedl"])
+@pytest.mark.parametrize(
+    ("parts", "groups"),
+    [
+        ({"roles": ROLES}, ["master", "worker", "extra"]),
+        ({"roles": {"only": {}}}, ["master"]),
+        ({"roles": {"only": {"replicas": 2}}}, ["worker"]),
+        ({"roles": {"first": {"replicas": 2}, "second": {}}}, ["worker", "worker"]),
+        ({**ELASTIC, "roles": {"only": {}}}, ["worker"]),
+        (APART, ["worker", "master"]),
+        ({"roles": ROLES, **MPI}, ["launcher", "worker", "extra"]),
+        (TASKS, ["chief", "ps", "worker", "stray"]),
+    ],
+)
+def test_replica_types(backend: str, parts: dict[str, Any], groups: list[str]) -> None:
+    assert [*BACKENDS[backend].groups(experiment(**parts)).values()] == groups
+
+
+CASES: list[dict[str, Any]] = [
+    {"roles": POOL},
+    {"roles": POOL, "network": {"host": True}},
+    {**TENSORFLOW, "roles": {"ps": {"replicas": 2}, "worker": {"replicas": 3}}},
+    {**TENSORFLOW, "roles": {"worker": {}}},
+]
+OF_KUBEFLOW: list[dict[str, Any]] = [{"roles": {"worker": {"replicas": 2}}}, ELASTIC, TENSORFLOW, LAUNCHER_APART]
+UNLESS_SET = {"I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC"}  # appended only where the template has none
+
+
+@pytest.mark.parametrize(
+    ("backend", "parts"),
+    [("kubedl", parts) for parts in CASES] + [("kubeflow", parts) for parts in (*CASES, *OF_KUBEFLOW)],
+)
+def test_the_plan_knows_the_appended_variables(backend: str, parts: dict[str, Any]) -> None:
+    """Otherwise the operator's value would replace the user's without a note."""
+    made = plan(backend=backend, **parts)
+    specs = {name.lower(): spec["template"]["spec"] for name, spec in rendered_specs(job(made)).items()}
+    found = set()
+    for pod in BACKENDS[backend].pods(made, job_manifests(made))[0]:
+        labels = {name.rpartition("/")[2]: value for name, value in pod["metadata"]["labels"].items()}
+        before = len(specs[labels["replica-type"]]["containers"][0]["env"])
+        found |= {entry["name"] for entry in pod["spec"]["containers"][0]["env"][before:]}
+    assert found - UNLESS_SET == BACKENDS[backend].conventions(made).appended

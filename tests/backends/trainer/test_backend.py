@@ -202,11 +202,6 @@ def test_custom_resource_definitions() -> None:
     assert BACKENDS["trainer"].crds(made(cluster=KUEUE))[-1] == "localqueues.kueue.x-k8s.io"
 
 
-def test_limits_see_the_pods() -> None:
-    templates = BACKENDS["trainer"].templates(planned := made(**APART), job_manifests(planned))
-    assert [(template.role, template.replicas) for template in templates] == [("launcher", 1), ("worker", 3)]
-
-
 @pytest.mark.parametrize("launcher", [{"torchrun": {"script": "a.py"}}, {"mpi": {"command": ["a"], "role": "nobody"}}])
 def test_a_job_without_pods_or_without_its_launching_role_is_reported(launcher: dict[str, Any]) -> None:
     found = reasons(backend="trainer", launcher=launcher, roles={"master": {"replicas": 0}})

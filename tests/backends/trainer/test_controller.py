@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.backends.trainer.samples import MPI, MPI_APART, TORCH, with_jobs, with_spec
-from tests.backends.trainer.test_backend import APART, AS_NODE, made
+from tests.backends.trainer.test_backend import AS_NODE, made
 from trainform.backends.backend import BACKENDS
 from trainform.backends.trainer.controller import controller_objects
 from trainform.job.render import job_manifests
@@ -30,16 +30,6 @@ def made_of(content: dict[str, Any], **spec: Any) -> dict[str, dict[str, Any]]:
 
 def variables(pod: dict[str, Any]) -> dict[str, Any]:
     return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in pod["spec"]["containers"][0]["env"]}
-
-
-def test_they_are_the_plans() -> None:
-    for parts in ({}, APART, AS_NODE, {"network": {"host": True, "ports": "per-replica"}}):
-        planned = made(**parts)
-        found, _ = pods_of(planned)
-        assert [*found] == [pod.name for pod in planned.pods()]
-        assert [f"{pod['spec']['hostname']}.{pod['spec']['subdomain']}" for pod in found.values()] == [
-            pod.address for pod in planned.pods()
-        ]
 
 
 def test_a_port_of_the_plans_own_stays() -> None:
@@ -76,12 +66,6 @@ def test_variables_and_files_of_the_mpi_policy() -> None:
     assert volumes["mpi-ssh-auth"]["secret"]["secretName"] == f"{name}-mpi-ssh-auth"
     assert [item["mode"] for item in volumes["mpi-ssh-auth"]["secret"]["items"]] == [0o640, 0o644, 0o644]
     assert config_maps == {f"{name}-mpi-hostfile": {"hostfile": planned.files["hostfile"]}}, "the same as ours"
-
-
-def test_a_launcher_apart_is_no_host() -> None:
-    _, config_maps = pods_of(planned := made(**APART))
-    hosts = [f"{planned.job}-node-0-{index}.sdxl-lora slots=8\n" for index in range(3)]
-    assert config_maps == {f"{planned.job}-mpi-hostfile": {"hostfile": "".join(hosts)}}
 
 
 @pytest.mark.parametrize(

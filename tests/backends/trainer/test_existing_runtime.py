@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.backends.trainer.samples import (
     MPI,
@@ -27,7 +25,6 @@ from tests.support.rendering import plan_job
 from tests.support.samples import environment, reasons
 from trainform.backends.backend import BACKENDS
 from trainform.backends.trainer.existing_runtime import check_runtime
-from trainform.cli.main import main
 from trainform.errors import InputError
 from trainform.job.render import job_manifests
 from trainform.plan import Plan
@@ -351,50 +348,3 @@ def test_limits_check_the_experiments_requests() -> None:
     (template,) = BACKENDS["trainer"].templates(planned := plan_on(TORCH, **FULL), job_manifests(planned))
     assert (template.role, template.replicas) == ("worker", 2)
     assert template.pod_request("nvidia.com/gpu") == 4
-
-
-@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "trainer"])
-def test_no_other_backend_has_runtimes(backend: str) -> None:
-    found = reasons(backend=backend, runtime={"name": "shared"})
-    assert found["runtime"] == "only Kubeflow Trainer has runtimes"
-
-
-EXPERIMENT = """\
-name: reduce
-backend: trainer
-image: registry.example.com/ai/mpi:4
-runtime: {{name: shared, file: {file}}}
-launcher: {{mpi: {{command: [./train], role: launcher}}}}
-roles:
-  launcher: {{}}
-  worker: {{replicas: 3}}
-"""
-
-
-def told_by_plan(content: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Exit code and text of `trainform plan`."""
-    (folder / "shared.yaml").write_text(yaml.safe_dump(content))
-    (folder / "reduce.yaml").write_text(EXPERIMENT.format(file=folder / "shared.yaml"))
-    with pytest.raises(SystemExit) as exit_:
-        main(["plan", str(folder / "reduce.yaml"), "-e", "dev"])
-    code = 0 if exit_.value.code is None else int(exit_.value.code)
-    captured = capsys.readouterr()
-    return code, captured.out + captured.err
-
-
-def test_the_plan_shows_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = told_by_plan(MPI, tmp_path, capsys)
-    assert code == 0
-    lines = [line.strip() for line in text.splitlines()]
-    assert "Role launcher: 1 pod, rank 0" in lines
-    assert "Role worker: 3 pods, ranks 1-3" in lines
-    launcher, workers = (line.split()[1:] for line in lines if line.startswith("pods "))
-    assert [name.partition("-")[2][7:] for name in launcher] == ["launcher-0-0"]
-    assert workers[0].endswith("-node-0-0")
-
-
-def test_the_plan_refuses_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, text = told_by_plan(with_jobs(MPI, {"node": None}), tmp_path, capsys)
-    assert code == 2
-    assert "runtime.file" in text
-    assert "has no replicated job `node`, the one for the pods of worker" in text

@@ -10,20 +10,6 @@ from tests.support.samples import WITH_EXTRAS, environment, job, plan, reasons
 from trainform.job.render import job_manifests
 
 
-def test_defaults_of_the_webhook_are_rendered() -> None:
-    """An object that leaves one out could never be updated again: the webhook compares literally."""
-    spec = job(plan(network={"host": True}, roles=WITH_EXTRAS))["spec"]
-    assert (spec["schedulerName"], spec["queue"], spec["minAvailable"], spec["maxRetry"]) == (
-        "volcano",
-        "default",
-        8,
-        3,
-    )
-    for task in spec["tasks"]:
-        assert (task["minAvailable"], task["maxRetry"]) == (task["replicas"], 3)
-        assert task["template"]["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"
-
-
 def queue(**request: Any) -> dict[str, Any]:
     (found,) = [manifest.body for manifest in job_manifests(plan(queue=request)) if manifest.key.startswith("queue-")]
     return found

@@ -52,30 +52,6 @@ def test_a_limit_that_every_replica_breaks_is_reported_once() -> None:
     assert list(reasons(roles=roles, network=PER_REPLICA)) == ["roles.worker.pod_overrides.spec.hostPID"]
 
 
-def test_the_lists_of_hosts() -> None:
-    roles = {
-        "chief-worker": {},
-        "worker": {"replicas": 2},
-        "paused": {"replicas": 0, "ranked": False, "command": ["python"]},
-    }
-    made = plan(roles=roles)
-    _, config_maps = controller_objects(job(made))
-    workers = [f"{made.job}-worker-{index}.sdxl-lora" for index in (0, 1)]
-    assert config_maps == {
-        f"{made.job}-svc": {
-            "chief_worker.host": f"{made.job}-chief-worker-0.sdxl-lora",
-            "VC_CHIEF_WORKER_HOSTS": f"{made.job}-chief-worker-0.sdxl-lora",
-            "VC_CHIEF_WORKER_NUM": "1",
-            "worker.host": "\n".join(workers),
-            "VC_WORKER_HOSTS": ",".join(workers),
-            "VC_WORKER_NUM": "2",
-            "paused.host": "",
-            "VC_PAUSED_HOSTS": "",
-            "VC_PAUSED_NUM": "0",
-        }
-    }
-
-
 @pytest.mark.parametrize(
     ("task", "stem"),
     [("worker", "VC_WORKER"), ("parameter-server-0", "VC_PARAMETER_SERVER_0"), ("9-lives", "VC_9_LIVES")],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.errors import MASK, InputError
+from trainform.errors import MASK
 from trainform.manifests.ssh_files import (
     AUTHORIZED_KEYS,
     CONFIG,
@@ -79,11 +79,6 @@ def test_a_rotation_uses_its_own_keys_and_accepts_its_neighbours(rotation: int, 
     assert keys_of(files[KNOWN_HOSTS]) == {public("host", number) for number in accepted}
 
 
-def test_user_keys_and_host_keys_differ() -> None:
-    files = identity_files(NAMES, SECRET, 3)
-    assert keys_of(files[AUTHORIZED_KEYS]).isdisjoint(keys_of(files[KNOWN_HOSTS]))
-
-
 def test_a_rotation_changes_only_the_keys() -> None:
     assert identity_files(NAMES, SECRET, 1)[CONFIG] == identity_files(NAMES, SECRET, 2)[CONFIG]
 
@@ -105,11 +100,6 @@ def test_only_the_private_files_contain_seeds() -> None:
         seed = body[body.rindex(public_part) - 32 : body.rindex(public_part)]
         text = base64.b64encode(seed).decode()[:20]
         assert not any(text in other for other in files.values())
-
-
-def test_a_short_secret_is_an_error() -> None:
-    with pytest.raises(InputError):
-        identity_files(NAMES, "short", 1)
 
 
 @OPENSSH

@@ -15,20 +15,10 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import Backend
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
+from trainform.backends.jobset import spec as jobs
 from trainform.backends.jobset.controller import controller_pods
-from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
-from trainform.backends.jobset.spec import (
-    INDEX_VARIABLE,
-    NAMING,
-    OWN_KEYS,
-    PODS,
-    SUFFIX,
-    replicated_jobs_spec,
-)
-from trainform.backends.jobset.spec import JOB_LABEL as JOB
-from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role
-from trainform.backends.support import NO_RUNTIME, Fields, done_by, no_policies, noted
+from trainform.backends.support import NO_RUNTIME, Fields, done_by, fixed_size, no_policies
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
@@ -46,17 +36,17 @@ class JobSet(Backend):
     DOMAIN = "jobset.x-k8s.io"
     API_VERSION = "jobset.x-k8s.io/v1alpha2"
     PLURALS = ("jobsets",)
-    PODS = PODS
+    PODS = jobs.PODS
     OUTCOME = by_condition("Completed")
     MAKES_GANGS = True
 
     MAKES = f"JobSet (`{API_VERSION}`), with Volcano's admission a PodGroup"
     ENDS = "`successPolicy` with the replicated jobs of the role"
-    ADDS = f"`{INDEX_VARIABLE}`"
+    ADDS = f"`{jobs.INDEX_VARIABLE}`"
 
-    INDEX_LABEL = INDEX
-    JOB_LABEL = JOB
-    POD_KEYS = OWN_KEYS
+    INDEX_LABEL = jobs.INDEX_LABEL
+    JOB_LABEL = jobs.JOB_LABEL
+    POD_KEYS = jobs.OWN_KEYS
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     SUSPENDED = ("spec.suspend",)
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
@@ -71,53 +61,49 @@ class JobSet(Backend):
         "max_retry": done_by("`failurePolicy.maxRestarts`, which is one less"),
         "ttl": done_by("updates in place"),
         **no_policies("JobSet"),
-        "launcher.torchrun.elastic": noted(
-            "JobSet has a fixed number of pods, so another number of replicas is a new revision here and no change "
-            "in place",
-            elsewhere=True,
-        ),
+        "launcher.torchrun.elastic": fixed_size("JobSet"),
     }
     READS = frozenset([QUEUE_LABEL])
 
     LACKS = frozenset(["launcher.torchrun.elastic"])  # in place
 
     def naming(self, experiment: Experiment) -> Naming:
-        return NAMING
+        return jobs.NAMING
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobsets.jobset.x-k8s.io", *admission_crds(plan))
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with admission, and with names: the webhook counts the random end of pod names too."""
+        """Yield problems with admission, and with names: the webhook counts the random end of pod names too."""
         yield from gang_problems(plan)
         for role in plan.roles:
             group = list(role.groups())[-1]
             longest = plan.naming.pod_name(plan.job, group.name, max(group.replicas - 1, 0))
-            over = len(longest) + SUFFIX - LABEL_MAX
-            if 0 < over <= SUFFIX:  # the rules report longer names
+            over = len(longest) + jobs.SUFFIX - LABEL_MAX
+            if 0 < over <= jobs.SUFFIX:  # the rules report longer names
                 yield Problem(
                     f"roles.{role.name}",
                     None,
                     f"the name of its pod {longest} has {len(longest)} characters, and JobSet allows "
-                    f"{LABEL_MAX - SUFFIX}",
+                    f"{LABEL_MAX - jobs.SUFFIX}",
                     f"shorten the experiment's or the role's name by {over}",
                 )
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """The index by the label of Indexed Jobs, whose controller also sets a variable with it."""
-        return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]))
+        """Return the index by the label of Indexed Jobs, whose controller also sets a variable with it."""
+        return PodConventions(self.INDEX_LABEL, appended=frozenset([jobs.INDEX_VARIABLE]))
 
     def prerequisites(self, plan: Plan) -> list[Manifest]:
-        """The PodGroup, if Volcano admits the job."""
+        """Return the PodGroup, if Volcano admits the job."""
         return pod_group(plan)
 
     def job(self, plan: Plan) -> Manifest:
-        spec = replicated_jobs_spec(plan, self.conventions(plan))
+        spec = jobs.replicated_jobs_spec(plan, self.conventions(plan))
         return job_manifest(plan, self.API_VERSION, "JobSet", spec, labels=queue_labels(plan))
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        """The gang of Volcano needs so many pods as the plan says; Kueue admits all of them."""
-        found = replicated_templates(job_body(manifests)["spec"])
+        """Return the pods. Volcano's gang needs as many as the plan says; Kueue admits all of them."""
+        found = jobs.templates(job_body(manifests)["spec"])
         if plan.admission == defaults.KUEUE:
             return found
         groups = (group for role in plan.roles for group in role.groups())

@@ -15,7 +15,7 @@ from trainform.manifests.pods import pod_from_template
 
 
 def controller_pods(metadata: dict[str, Any], spec: dict[str, Any]) -> list[dict[str, Any]]:
-    """The pods in order. Their names are their hostnames, to which Kubernetes adds a random end. `metadata`: the
+    """Return the pods in order. Their names are their hostnames, to which Kubernetes adds a random end. metadata: the
     JobSet's."""
     return [
         _pod(metadata, spec, job, index)

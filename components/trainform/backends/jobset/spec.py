@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from trainform.backends.backend import DEADLINE, PodsAt
 from trainform.backends.gangs import in_gang, least_of_groups
 from trainform.manifests.env import PodConventions
@@ -32,7 +34,7 @@ ENDLESS = 2**31 - 1  # the limit of restarts for pods that must not fail the job
 
 
 def replicated_jobs(path: str, job: str = "") -> PodsAt:
-    """The pods of the replicated jobs at the path: so many Jobs, each with so many pods. job: as in `Pods`."""
+    """Return the pods of the replicated jobs at the path: so many Jobs, each with so many pods. job: as in `Pods`."""
     return PodsAt(
         f"{path}.replicatedJobs.*",
         "template.spec.template",
@@ -46,7 +48,7 @@ PODS = {"jobset.x-k8s.io/JobSet": (replicated_jobs("spec"),)}
 
 
 def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
-    """The spec of a JobSet."""
+    """Return the spec of a JobSet."""
     least, awaited = least_of_groups(plan), {*_awaited(plan.manifest_overrides)}
     return without_empty(
         {
@@ -69,19 +71,14 @@ def replicated_jobs_spec(plan: Plan, conventions: PodConventions) -> dict[str, A
 
 
 def templates(spec: dict[str, Any]) -> list[Template]:
-    """The pod template of each replicated job. All pods of it count for a gang that says nothing else."""
-    found = []
-    for job in spec["replicatedJobs"]:
-        pods = job["template"]["spec"]
-        run_time = pods.get("activeDeadlineSeconds")
-        found.append(Template(pods["parallelism"], pods["parallelism"], pods["template"], run_time=run_time))
-    return found
+    """Return the pod template of each replicated job. By default all of its pods count for the gang."""
+    return [structs.replace(pods.template, place="") for pods in replicated_jobs("spec")({"spec": spec})]
 
 
 def _replicated_job(
     plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int], backoff: int
 ) -> dict[str, Any]:
-    """The Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same
+    """Return the Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same
     hostname."""
     template = pod_template(plan, role, group, conventions)
     job = {
@@ -118,14 +115,14 @@ def _awaited(patch: object) -> Iterator[str]:
 
 
 def _ending_groups(plan: Plan) -> list[str]:
-    """The groups whose success together ends the job; empty if all groups must succeed. The rules report a missing
-    role."""
+    """Return the groups whose success together ends the job; empty if all groups must succeed. The rules report a
+    missing role."""
     return [group.name for role in plan.roles if role.name == plan.ending_role for group in role.groups()]
 
 
 def _failure_policy(plan: Plan) -> dict[str, Any]:
-    """The failure policy: a failed Job restarts the whole JobSet if the plan says so for its role; otherwise the JobSet
-    fails."""
+    """Return the failure policy: a failed Job restarts the whole JobSet if the plan says so for its role; otherwise the
+    JobSet fails."""
     restarting = {role.name for role in plan.roles if role.restarts_job}
     final = [group.name for role in plan.roles if role.name not in restarting for group in role.groups()]
     if not restarting:

@@ -8,7 +8,7 @@ servers, run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from msgspec import structs
@@ -33,26 +33,16 @@ from trainform.backends.replica_specs.specs import (
     ON_FAILURE,
     RUNNING,
     OfReplicaSpecs,
-    backoff_limit,
+    common_fields,
     left_running,
-    replica_problems,
     replica_specs,
+    run_policy,
 )
-from trainform.backends.support import (
-    LIMITED_RESTARTS,
-    NO_RUNTIME,
-    Fields,
-    done_by,
-    follows,
-    no_policies,
-    noted,
-    refused,
-)
+from trainform.backends.support import Fields, done_by, follows, noted, refused
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, mapping, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
@@ -66,7 +56,7 @@ _ELASTIC = "KubeDL runs the pods in another way than planned, for programs that 
 
 
 def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
-    """The pods with the host network, and with the port, that KubeDL gives them by an annotation of the job."""
+    """Find the pods with the host network, and with the port, that KubeDL gives them by an annotation of the job."""
 
     def found(body: dict[str, Any]) -> Iterator[Pods]:
         annotations = mapping(mapping(body.get("metadata")).get("annotations"))
@@ -81,7 +71,9 @@ def _on_its_network(find: Finder) -> Callable[[dict[str, Any]], Iterator[Pods]]:
     return found
 
 
-PODS = {kind: tuple(map(_on_its_network, finders)) for kind, finders in replica_spec_pods("training.kubedl.io").items()}
+PODS: Mapping[str, tuple[Finder, ...]] = {
+    kind: tuple(map(_on_its_network, finders)) for kind, finders in replica_spec_pods("training.kubedl.io").items()
+}
 
 
 class KubeDL(OfReplicaSpecs):
@@ -91,7 +83,6 @@ class KubeDL(OfReplicaSpecs):
     DOMAIN = "training.kubedl.io"
     API_VERSION = "training.kubedl.io/v1alpha1"
     PLURALS = ("pytorchjobs", "tfjobs")
-    CONTROLLER_IMAGE = "kubedl"
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = PODS
 
@@ -111,7 +102,7 @@ class KubeDL(OfReplicaSpecs):
     POD_KEYS = frozenset([*OWN_LABELS, GROUP_ANNOTATION])
     IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # KubeDL never updates PodGroups and pods
     FIELDS: ClassVar[Fields] = {
-        **NO_RUNTIME,
+        **common_fields("KubeDL"),
         "roles": done_by(
             "PyTorchJob: Master (a first ranked role of one replica) and Worker; the end of all ends the job. TFJob: "
             "task types, without an evaluator. Other roles are refused"
@@ -128,12 +119,6 @@ class KubeDL(OfReplicaSpecs):
             "`all-when-evicted` is refused. An evicted pod ends the job, but "
             "`pod_overrides: {spec: {restartPolicy: ExitCode}}` recreates a pod that was killed or evicted"
         ),
-        "max_retry": noted(
-            "it has no effect, since KubeDL never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
-        ),
-        "roles.*.max_retry": done_by("one number for the job, over all pods that restart containers"),
-        "ttl": done_by("updates in place"),
-        **no_policies("KubeDL"),
         "roles.*.min_available": refused(
             "the value lets a part of the role's pods start, and KubeDL's PodGroup of a role always has all its pods",
             "remove it",
@@ -153,22 +138,18 @@ class KubeDL(OfReplicaSpecs):
         "roles.*.pod_overrides": done_by(
             "fields of pods of Kubernetes 1.22, as in KubeDL's CRDs; newer ones are refused"
         ),
-        "network.topology": refused(
-            "KubeDL makes the PodGroup itself, without a topology", "remove it", elsewhere=True
-        ),
     }
     READS = frozenset([NETWORK_ANNOTATION, *ELASTIC_ANNOTATIONS])
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment) -> Naming:
-        """The address of a pod is that of the Service that KubeDL makes for it; on the host network KubeDL draws the
-        ports."""
+        """Return addresses of the Services that KubeDL makes for pods; on the host network it draws the ports."""
         return structs.replace(NAMING, draws_ports=experiment.network.host, gang_of_role=True)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL crashes, and
-        with an evaluator, for which it never makes pods."""
-        yield from replica_problems(plan)
+        """Yield problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL
+        crashes, and with an evaluator, for which it never makes pods."""
+        yield from super().problems(plan)
         yield from follows(plan, "annotations", NETWORK_ANNOTATION, "`network: {host: true}`")
         for key in ELASTIC_ANNOTATIONS:
             if key in plan.annotations:
@@ -186,10 +167,10 @@ class KubeDL(OfReplicaSpecs):
                 yield Problem(f"roles.{role.name}", None, reason, f"remove it, or {another_backend(EVALUATORS)}")
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """KubeDL 0.5.0 (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has
-        failed. A worker of a PyTorchJob has none, so it stops there, and makes the pod again. Pods that run on after
-        the end have a note too."""
-        yield from left_running(_cleaned(job_body(manifests)), "spec")
+        """Yield notes on pods that run on after the end, and on a job that does not end. KubeDL 0.5.0
+        (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has failed. A worker of a
+        PyTorchJob has none, so it stops there, and makes the pod again."""
+        yield from _left_running(manifests)
         kind = kind_of(plan)
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
@@ -199,8 +180,8 @@ class KubeDL(OfReplicaSpecs):
             )
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """The index by KubeDL's label, and the variables that KubeDL appends. If KubeDL draws the ports, its TF_CONFIG
-        is kept."""
+        """Return the index by KubeDL's label, and the variables that KubeDL appends. If KubeDL draws the ports, its
+        TF_CONFIG is kept."""
         kind = kind_of(plan)
         names = appended(kind.kind, plan.totals.pods)
         drawn = plan.naming.draws_ports
@@ -214,48 +195,30 @@ class KubeDL(OfReplicaSpecs):
         )
 
     def job(self, plan: Plan) -> Manifest:
-        """The job of the launcher's kind; the fields of the run policy are in the spec itself. KubeDL makes the
+        """Return the job of the launcher's kind; the fields of the run policy are in the spec itself. KubeDL makes the
         PodGroups."""
         kind = kind_of(plan)
-        scheduling = {
-            "minAvailable": plan.min_available,
-            "queue": plan.queue.name,
-            "priorityClassName": plan.priority_class,
-        }
+        # without a chief a TFJob would be complete with its first worker
+        by_workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
         spec = {
-            "cleanPodPolicy": "Running",
-            "ttlSecondsAfterFinished": plan.ttl_seconds,
-            "backoffLimit": backoff_limit(plan),
-            "schedulingPolicy": without_empty(scheduling),
-            "successPolicy": _success(plan),
+            **run_policy(plan, "priorityClassName"),
+            "successPolicy": ALL_WORKERS if by_workers else None,
             kind.field: replica_specs(plan, self.conventions(plan)),
         }
         annotations = {NETWORK_ANNOTATION: HOST} if plan.host_network else {}
         return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
 
-    def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        drawn = kind_of(plan).port_name if plan.naming.draws_ports else None
-        return [
-            structs.replace(each, drawn="" if drawn is None else drawn) for each in super().templates(plan, manifests)
-        ]
-
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_pods(job_body(manifests)), {}
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        """A PyTorchJob is complete when its Master and all workers are, so no other pod is left then. Source: KubeDL
-        0.5.0, controllers/tensorflow/status.go and controllers/pytorch/status.go."""
-        is_left = plan.launcher != "tensorflow" or any(left_running(_cleaned(job_body(manifests)), "spec"))
+        """Return the role that ends a TFJob. A PyTorchJob is complete when its Master and all workers are, so no other
+        pod is left then. Source: KubeDL 0.5.0, controllers/tensorflow/status.go and controllers/pytorch/status.go."""
+        is_left = plan.launcher != "tensorflow" or any(_left_running(manifests))
         return () if is_left else ends_with_role(plan, plan.ending_role)
 
 
-def _cleaned(job: dict[str, Any]) -> dict[str, Any]:
-    """The run policy of a job. Without a word pods of a TFJob are deleted, and those of a PyTorchJob are not."""
-    return {"cleanPodPolicy": RUNNING if job["kind"] == "TFJob" else LEFT_RUNNING, **job["spec"]}
-
-
-def _success(plan: Plan) -> str | None:
-    """The success policy of a TFJob without a chief: all workers must complete, and not only the first of them.
-    Otherwise None."""
-    workers = plan.launcher == "tensorflow" and all(role.group != "chief" for role in plan.roles)
-    return ALL_WORKERS if workers else None
+def _left_running(manifests: Sequence[Manifest]) -> Iterator[str]:
+    """Yield a note if pods may run on. By default pods of a TFJob are deleted, and those of a PyTorchJob are not."""
+    job = job_body(manifests)
+    yield from left_running(job["spec"], "spec", RUNNING if job["kind"] == "TFJob" else LEFT_RUNNING)

@@ -7,11 +7,21 @@ ports differ from those in a cluster, where KubeDL chooses them at random.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from trainform.backends.gangs import GROUP_ANNOTATION
-from trainform.backends.replica_specs.kinds import JobKind, declared_port, rendered_kind, rendered_specs, tf_config
+from trainform.backends.replica_specs.kinds import (
+    JobKind,
+    add_port,
+    copied_template,
+    declared_port,
+    main_container,
+    main_port,
+    pod_name,
+    rendered_kind,
+    rendered_specs,
+    tf_config,
+)
 from trainform.manifests.pods import pod_from_template
 
 INDEX_LABEL = "replica-index"
@@ -28,24 +38,22 @@ _MASTER_TYPES = ("Master", "Chief")
 
 
 def appended(kind: str, pods: int) -> frozenset[str]:
-    """The variables that the operator appends to a container's `env`, so that they replace values of the template."""
+    """Return the variables that KubeDL appends to a container's `env`, so that they replace values of the template."""
     if kind == "TFJob":
         return frozenset(["TF_CONFIG"] if pods != 1 else [])
     return frozenset(_OF_PYTORCH if kind == "PyTorchJob" else [])
 
 
 def controller_pods(job: dict[str, Any]) -> list[dict[str, Any]]:
-    """The pods in the order of replica types."""
+    """Return the pods in the order of replica types."""
     specs = rendered_specs(job)
     places = [(name, index) for name, spec in specs.items() for index in range(spec["replicas"])]
     return [_pod(job, name, index, _FIRST_PORT + number) for number, (name, index) in enumerate(places)]
 
 
 def _pod(job: dict[str, Any], name: str, index: int, port: int) -> dict[str, Any]:
-    metadata, spec = job["metadata"], rendered_specs(job)[name]
-    template = copy.deepcopy(spec["template"])
+    metadata, template = job["metadata"], copied_template(job, name)
     pod_spec = template["spec"]
-    pod_spec["restartPolicy"] = "Never" if spec["restartPolicy"] == "ExitCode" else spec["restartPolicy"]
     host = metadata.get("annotations", {}).get(NETWORK_ANNOTATION) == HOST
     if host:
         pod_spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
@@ -61,21 +69,15 @@ def _pod(job: dict[str, Any], name: str, index: int, port: int) -> dict[str, Any
         **({"job-role": "master"} if name in _MASTER_TYPES else {}),
     }
     gang = {GROUP_ANNOTATION: f"{metadata['name']}-{name.lower()}"}
-    return pod_from_template(_pod_name(job, name, index), metadata["namespace"], template, labels, gang)
-
-
-def _pod_name(job: dict[str, Any], name: str, index: int) -> str:
-    return f"{job['metadata']['name']}-{name.lower()}-{index}"
+    return pod_from_template(pod_name(job, name, index), metadata["namespace"], template, labels, gang)
 
 
 def _ports(kind: JobKind, name: str, spec: dict[str, Any], drawn: int | None) -> None:
     """Add the port that KubeDL declares if the template has none; on the host network set the number that KubeDL
     draws."""
-    main = next(container for container in spec["containers"] if container["name"] == kind.container)
-    declared = next((each for each in main.get("ports", []) if each.get("name") == kind.port_name), None)
+    declared = main_port(kind, spec)
     if declared is None and (drawn is not None or name != "Worker" or kind.kind == "TFJob"):
-        declared = {"name": kind.port_name, "containerPort": kind.port}
-        main.setdefault("ports", []).append(declared)
+        declared = add_port(kind, spec)
     if declared is not None and drawn is not None:
         declared |= {"containerPort": drawn, "hostPort": drawn}
 
@@ -85,7 +87,7 @@ def _pytorch(job: dict[str, Any], name: str, index: int, spec: dict[str, Any], d
     specs, is_master = rendered_specs(job), name == "Master"
     values = (
         str(drawn if is_master and drawn is not None else declared_port(job, "Master")),
-        "localhost" if is_master else _pod_name(job, "Master", 0),
+        "localhost" if is_master else pod_name(job, "Master", 0),
         str(index if is_master else index + 1),
         "0",
         str(sum(each["replicas"] for each in specs.values())),
@@ -103,9 +105,7 @@ def _tensorflow(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]
 
     config = tf_config(job, (name, index), port)
     if config is not None:
-        main_name = rendered_kind(job).container
-        main = next(container for container in spec["containers"] if container["name"] == main_name)
-        main.setdefault("env", []).append({"name": "TF_CONFIG", "value": config})
+        main_container(rendered_kind(job), spec).setdefault("env", []).append({"name": "TF_CONFIG", "value": config})
 
 
 _VARIABLES = {"PyTorchJob": _pytorch, "TFJob": _tensorflow}

@@ -25,32 +25,22 @@ from trainform.backends.kubeflow.controller import (
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, JobKind, kind_of, replica_spec_pods
+from trainform.backends.replica_specs.kinds import NAMING, kind_of, main_port, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     OfReplicaSpecs,
-    backoff_limit,
+    common_fields,
     common_number,
     left_running,
-    processes_per_node,
-    replica_problems,
     replica_specs,
+    run_policy,
 )
-from trainform.backends.support import (
-    LIMITED_RESTARTS,
-    NO_RUNTIME,
-    Fields,
-    done_by,
-    follows,
-    no_policies,
-    noted,
-    refused,
-)
+from trainform.backends.support import Fields, done_by, follows, noted, refused
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Naming, Plan
 from trainform.spec.experiment import Experiment
 
 _OF_THE_MASTER = (
@@ -68,7 +58,6 @@ class Kubeflow(OfReplicaSpecs):
     DOMAIN = "kubeflow.org"
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
-    CONTROLLER_IMAGE = "training-operator"
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
 
@@ -99,7 +88,7 @@ class Kubeflow(OfReplicaSpecs):
         "spec.pytorchReplicaSpecs.*.replicas",
     )
     FIELDS: ClassVar[Fields] = {
-        **NO_RUNTIME,
+        **common_fields("training-operator"),
         "roles": done_by(
             "PyTorchJob: Master (the pod that launches, or a first ranked role of one replica; its end ends the job) "
             "and Worker. TFJob: task types. MPIJob: Launcher and Worker. Other roles are refused"
@@ -116,12 +105,6 @@ class Kubeflow(OfReplicaSpecs):
             "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `runPolicy.backoffLimit`; "
             "`all-when-evicted` is refused. An evicted pod of an MPIJob ends the job"
         ),
-        "max_retry": noted(
-            "it has no effect, since training-operator never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
-        ),
-        "roles.*.max_retry": done_by("one number for the job, over all pods that restart containers"),
-        "ttl": done_by("updates in place"),
-        **no_policies("training-operator"),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
             "training-operator would else declare 23456 or 2222, the same in every job",
@@ -135,30 +118,27 @@ class Kubeflow(OfReplicaSpecs):
         "network.wait": done_by("before it, workers wait up to 200 s for a Master, in an init container"),
         "prepare.*.roles": done_by(_STEPS),
         "prepare.*.on": done_by(_STEPS),
-        "network.topology": refused(
-            "training-operator makes the PodGroup itself, without a topology", "remove it", elsewhere=True
-        ),
     }
     LOOKUP_CONTAINERS = frozenset([WAITING])
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
 
     def naming(self, experiment: Experiment) -> Naming:
-        """The address of a pod is that of the Service that the operator makes for it. The pods of an MPIJob have none:
-        its launcher is one pod, and it starts processes by `kubectl exec`."""
+        """Return addresses of the Services that the operator makes for pods. The pods of an MPIJob have none: its
+        launcher is one pod, and it starts processes by `kubectl exec`."""
         if experiment.launcher.mpi is None:
             return NAMING
         return structs.replace(NAMING, single=("launcher",), agent=KUBEXEC)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with roles without a replica type, with restarts that the job cannot express, and with what an
-        MPIJob cannot do."""
-        yield from replica_problems(plan)
+        """Yield problems with roles without a replica type, with restarts that the job cannot express, and with what
+        an MPIJob cannot do."""
+        yield from super().problems(plan)
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.agent is not None:
             yield from _mpi_problems(plan)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """A note on each step of `prepare` for which workers of a PyTorchJob wait, and on pods that run on."""
+        """Yield a note on each step of `prepare` for which workers of a PyTorchJob wait, and on pods that run on."""
         yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
@@ -168,7 +148,7 @@ class Kubeflow(OfReplicaSpecs):
             )
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """The index by the operator's label, and the variables that the operator appends in this kind of job."""
+        """Return the index by the operator's label, and the variables that it appends in this kind of job."""
         kind = kind_of(plan)
         types = [kind.types.get(role.group, role.name) for role in plan.roles]
         names = appended(kind.kind, plan.totals.pods, types, plan.world.bounds is not None)
@@ -182,12 +162,12 @@ class Kubeflow(OfReplicaSpecs):
         )
 
     def job(self, plan: Plan) -> Manifest:
-        """The job of the launcher's kind. The operator makes the PodGroup."""
+        """Return the job of the launcher's kind. The operator makes the PodGroup."""
         kind = kind_of(plan)
         specs = replica_specs(plan, self.conventions(plan))
         if plan.host_network:
             specs = {name: {**spec, "template": _listening(plan, spec["template"])} for name, spec in specs.items()}
-        spec = {**_OWN_FIELDS[kind.kind](plan), "runPolicy": _run_policy(plan), kind.field: specs}
+        spec = {**_OWN_FIELDS[kind.kind](plan), "runPolicy": run_policy(plan, "priorityClass"), kind.field: specs}
         annotations = {QUEUE_ANNOTATION: plan.queue.name}
         return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
 
@@ -195,7 +175,7 @@ class Kubeflow(OfReplicaSpecs):
         return controller_objects(job_body(manifests))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        """Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`)."""
+        """Return the pods that end the job. Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`)."""
         if any(left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")):
             return ()
         first = plan.ranked[0]
@@ -205,27 +185,10 @@ class Kubeflow(OfReplicaSpecs):
         return ends_with_role(plan, plan.ending_role if master is None else master)
 
 
-def _run_policy(plan: Plan) -> dict[str, Any]:
-    """The run policy. When the job ends, pods that still run are deleted; completed pods stay, with their logs."""
-    scheduling = {
-        "minAvailable": plan.min_available,
-        "queue": plan.queue.name,
-        "priorityClass": plan.priority_class,
-    }
-    return without_empty(
-        {
-            "cleanPodPolicy": "Running",
-            "ttlSecondsAfterFinished": plan.ttl_seconds,
-            "backoffLimit": backoff_limit(plan),
-            "schedulingPolicy": without_empty(scheduling),
-        }
-    )
-
-
 def _pytorch(plan: Plan) -> dict[str, Any]:
-    """A PyTorchJob's own fields: processes per node if all roles have the same number (then the operator's WORLD_SIZE
-    counts processes), and the bounds of an elastic job."""
-    number = processes_per_node(plan)
+    """Return a PyTorchJob's own fields: processes per node if all roles have the same number (then the operator's
+    WORLD_SIZE counts processes), and the bounds of an elastic job."""
+    number = common_number(plan, "NPROC_PER_NODE")
     fields: dict[str, Any] = {"nprocPerNode": None if number is None else str(number)}
     if plan.world.bounds is not None:
         least, most = plan.world.bounds
@@ -236,59 +199,51 @@ def _pytorch(plan: Plan) -> dict[str, Any]:
 
 
 def _mpi(plan: Plan) -> dict[str, Any]:
-    return {"slotsPerWorker": processes_per_node(plan), "mainContainer": kind_of(plan).container}
+    return {"slotsPerWorker": common_number(plan, "NPROC_PER_NODE"), "mainContainer": kind_of(plan).container}
 
 
 _OWN_FIELDS = {"PyTorchJob": _pytorch, "TFJob": lambda plan: {"successPolicy": ALL_WORKERS}, "MPIJob": _mpi}
 
 
 def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
-    """The template with the port that the operator needs. Without it the operator declares a constant number, which on
-    the host network is a host port, the same in every job."""
-    kind = kind_of(plan)
-    spec = template["spec"]
-    containers = [_with_ports(each, kind, plan.rendezvous.own_port) for each in spec["containers"]]
+    """Return the template with the port that the operator needs. Without it the operator declares a constant number,
+    which on the host network is a host port, the same in every job."""
+    kind, spec, number = kind_of(plan), template["spec"], plan.rendezvous.own_port
+    if not kind.port or main_port(kind, spec) is not None:
+        return template
+    port = {"name": kind.port_name, "containerPort": number, "hostPort": number, "protocol": "TCP"}
+    containers = [
+        {**each, "ports": [*each.get("ports", []), port]} if each["name"] == kind.container else each
+        for each in spec["containers"]
+    ]
     return {**template, "spec": {**spec, "containers": containers}}
 
 
-def _with_ports(container: dict[str, Any], kind: JobKind, number: int) -> dict[str, Any]:
-    if container["name"] != kind.container:
-        return container
-    ports = container.get("ports", [])
-    missing = [name for name in kind.ports.values() if name not in [port.get("name") for port in ports]]
-    added = [{"name": name, "containerPort": number, "hostPort": number, "protocol": "TCP"} for name in missing]
-    return {**container, "ports": [*ports, *added]} if added else container
-
-
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with an MPIJob. training-operator writes its hostfile: the workers, and the launcher if it requests a
-    GPU, all with the same number of slots."""
+    """Yield problems with an MPIJob. training-operator writes its hostfile: the workers, and the launcher if it
+    requests a GPU, all with the same number of slots."""
     if plan.ssh is not None:
         reason = "an MPIJob does not use SSH: its pods have no DNS names, and `kubectl exec` starts the processes"
         yield Problem("ssh", None, reason, "remove it")
     if plan.services:
         reason = "an MPIJob does not use Services: its processes find each other by MPI"
         yield Problem("network.addresses", "service", reason, "remove it")
-    if processes_per_node(plan) is None:
+    if common_number(plan, "NPROC_PER_NODE") is None:
         reason = "the roles have different numbers of processes, and an MPIJob has one `slotsPerWorker`"
         yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
-    for role in plan.roles:
-        counted = any(GPU in resource for resource in role.resources)
-        if role.name == plan.launches and counted != role.ranked:
-            yield _not_a_node(role) if role.ranked else _a_node(role)
-
-
-def _not_a_node(role: RolePlan) -> Problem:
-    reason = (
-        "the launcher is ranked, and training-operator counts it as a node only if it requests a resource with "
-        f"`{GPU}` in the name"
-    )
-    fix = "launch from a role of its own: `launcher: {ranked: false}`, and `role: launcher` in `launcher.mpi`"
-    return Problem(f"roles.{role.name}", None, reason, fix)
-
-
-def _a_node(role: RolePlan) -> Problem:
-    reason = (
-        f"the unranked launcher requests a resource with `{GPU}` in the name, so training-operator counts it as a node"
-    )
-    return Problem(f"roles.{role.name}", None, reason, "remove it, or leave `ranked` out and put the role first")
+    launcher = next((role for role in plan.roles if role.name == plan.launches), None)
+    if launcher is None or launcher.ranked == any(GPU in resource for resource in launcher.resources):
+        return
+    if launcher.ranked:
+        reason = (
+            "the launcher is ranked, and training-operator counts it as a node only if it requests a resource with "
+            f"`{GPU}` in the name"
+        )
+        fix = "launch from a role of its own: `launcher: {ranked: false}`, and `role: launcher` in `launcher.mpi`"
+    else:
+        reason = (
+            f"the unranked launcher requests a resource with `{GPU}` in the name, so training-operator counts it as a "
+            "node"
+        )
+        fix = "remove it, or leave `ranked` out and put the role first"
+    yield Problem(f"roles.{launcher.name}", None, reason, fix)

@@ -6,15 +6,18 @@ Source: training-operator 1.9.3, pkg/controller.v1 (`createNewPod`, `setPodEnv`,
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.replica_specs.kinds import (
-    JobKind,
+    LAUNCHER,
+    add_port,
+    copied_template,
     declared_port,
-    made_account,
+    main_container,
+    main_port,
+    pod_name,
     rendered_kind,
     rendered_specs,
     tf_config,
@@ -33,9 +36,8 @@ OWN_LABELS = tuple(
 WAITING = "init-pytorch"  # waits until the Master's name resolves, with the nslookup of its own image
 GPU = "gpu"  # a launcher with a limit on a resource whose name holds this is in the hostfile
 
-_MASTER, _WORKER, _LAUNCHER = "Master", "Worker", "Launcher"
-MPI_FOLDERS = tuple(path.rpartition("/")[0] for path in (KUBEXEC.hostfile, KUBEXEC.client))
-_MPI_FOLDER, _KUBECTL_FOLDER = MPI_FOLDERS
+_MASTER, _WORKER = "Master", "Worker"
+_MPI_FOLDER, _KUBECTL_FOLDER = (path.rpartition("/")[0] for path in (KUBEXEC.hostfile, KUBEXEC.client))
 _OF_MASTER = ("MASTER_PORT", "PET_MASTER_PORT", "MASTER_ADDR", "PET_MASTER_ADDR", "WORLD_SIZE", "RANK", "PET_NODE_RANK")
 _OF_ELASTIC = ("PET_RDZV_ENDPOINT", "PET_RDZV_BACKEND", "PET_MAX_RESTARTS")
 _OF_LAUNCHER = {
@@ -47,7 +49,7 @@ _INTEL = {"I_MPI_HYDRA_BOOTSTRAP": "rsh", "I_MPI_HYDRA_BOOTSTRAP_EXEC": KUBEXEC.
 
 
 def appended(kind: str, pods: int, types: Collection[str], elastic: bool) -> frozenset[str]:
-    """The variables that the operator appends to a container's `env`, so that they replace values of the template."""
+    """Return the variables that the operator appends to a container's `env`, where they replace the template's."""
     if kind == "TFJob":
         return frozenset(["TF_CONFIG"] if pods != 1 else [])
     if kind == "MPIJob":
@@ -59,8 +61,8 @@ def appended(kind: str, pods: int, types: Collection[str], elastic: bool) -> fro
 
 
 def spared(kind: str, role: RolePlan, launcher: str | None) -> frozenset[str]:
-    """Those of them that it does not append in pods of this role: in an MPIJob the launcher alone has any, and those of
-    GPUs only where it has none."""
+    """Return those of them that it does not append in pods of this role: in an MPIJob the launcher alone has any, and
+    those of GPUs only if it has none."""
     if kind != "MPIJob":
         return frozenset()
     if role.name != launcher:
@@ -69,55 +71,38 @@ def spared(kind: str, role: RolePlan, launcher: str | None) -> frozenset[str]:
 
 
 def controller_objects(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-    """The pods in the order of replica types, and the data of an MPIJob's ConfigMap by its name."""
+    """Return the pods in the order of replica types, and the data of an MPIJob's ConfigMap by its name."""
     specs = rendered_specs(job)
     pods = [_pod(job, name, index) for name, spec in specs.items() for index in range(spec["replicas"])]
     return pods, ({f"{job['metadata']['name']}-config": _mpi_files(job)} if job["kind"] == "MPIJob" else {})
 
 
 def _pod(job: dict[str, Any], name: str, index: int) -> dict[str, Any]:
-    metadata, spec = job["metadata"], rendered_specs(job)[name]
-    template = copy.deepcopy(spec["template"])
-    kind, pod_spec = name.lower(), template["spec"]
-    pod_spec["restartPolicy"] = "Never" if spec["restartPolicy"] == "ExitCode" else spec["restartPolicy"]
-    _declare_port(rendered_kind(job), pod_spec)
-    _ADDITIONS[job["kind"]](job, name, index, pod_spec)
-    group = {GROUP_ANNOTATION: metadata["name"], "volcano.sh/task-spec": kind}
+    metadata, kind, template = job["metadata"], rendered_kind(job), copied_template(job, name)
+    if kind.port and main_port(kind, template["spec"]) is None:
+        add_port(kind, template["spec"])
+    _ADDITIONS[job["kind"]](job, name, index, template["spec"])
+    group = {GROUP_ANNOTATION: metadata["name"], "volcano.sh/task-spec": name.lower()}
     return pod_from_template(
-        _pod_name(job, name, index), metadata["namespace"], template, _labels(job, name, index), group
+        pod_name(job, name, index), metadata["namespace"], template, _labels(job, name, index), group
     )
 
 
 def _labels(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
-    """The operator's labels of a pod. The launcher of an MPIJob has no index. `job-role` marks the pod whose success
-    ends the job."""
+    """Return the operator's labels of a pod. The launcher of an MPIJob has no index. `job-role` marks the pod whose
+    success ends the job."""
     specs = rendered_specs(job)
-    success_type = next((each for each in (_MASTER, _LAUNCHER, "Chief") if each in specs), _WORKER)
+    success_type = next((each for each in (_MASTER, LAUNCHER, "Chief") if each in specs), _WORKER)
     values = {
         "job-name": job["metadata"]["name"],
         "operator-name": f"{job['kind'].lower()}-controller",
         "replica-type": name.lower(),
-        **({} if name == _LAUNCHER else {"replica-index": str(index)}),
+        **({} if name == LAUNCHER else {"replica-index": str(index)}),
         **({"job-role": "master"} if name == success_type and (name != _WORKER or index == 0) else {}),
     }
     if job["kind"] == "MPIJob" and name == _WORKER:
         values.pop("job-role", None)
     return {f"{PREFIX}{word}": value for word, value in values.items()}
-
-
-def _pod_name(job: dict[str, Any], name: str, index: int) -> str:
-    stem = f"{job['metadata']['name']}-{name.lower()}"
-    return stem if name == _LAUNCHER else f"{stem}-{index}"
-
-
-def _declare_port(kind: JobKind, spec: dict[str, Any]) -> None:
-    """Add the port that the operator declares if the template does not."""
-    if not kind.port:
-        return
-    for each in spec["containers"]:
-        declared = [port.get("name") for port in each.get("ports", [])]
-        if each["name"] == kind.container and kind.port_name not in declared:
-            each.setdefault("ports", []).append({"name": kind.port_name, "containerPort": kind.port})
 
 
 def _append(container: dict[str, Any], values: dict[str, str]) -> None:
@@ -130,7 +115,7 @@ def _pytorch(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -
     for container in spec["containers"]:
         _append(container, _torch_values(job, name, index))
     if name == _WORKER and _MASTER in rendered_specs(job):
-        spec.setdefault("initContainers", []).append(_waiting_for(_pod_name(job, _MASTER, 0)))
+        spec.setdefault("initContainers", []).append(_waiting_for(pod_name(job, _MASTER, 0)))
 
 
 def _torch_values(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
@@ -138,7 +123,7 @@ def _torch_values(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
     total = sum(spec["replicas"] for spec in specs.values())
     values = {"PYTHONUNBUFFERED": "1"}
     if _MASTER in specs:
-        address, port = _pod_name(job, _MASTER, 0), str(declared_port(job, _MASTER))
+        address, port = pod_name(job, _MASTER, 0), str(declared_port(job, _MASTER))
         rank = str(index + (name == _WORKER))
         world = total * (int(per_node) if per_node.isdecimal() else 1)
         values |= dict(zip(_OF_MASTER, (port, port, address, address, str(world), rank, rank), strict=True))
@@ -146,7 +131,7 @@ def _torch_values(job: dict[str, Any], name: str, index: int) -> dict[str, str]:
     elastic = job["spec"].get("elasticPolicy")
     if elastic is None:
         return {**values, "PET_NNODES": str(total)}
-    values["PET_RDZV_ENDPOINT"] = f"{_pod_name(job, _WORKER, 0)}:{declared_port(job, _WORKER)}"
+    values["PET_RDZV_ENDPOINT"] = f"{pod_name(job, _WORKER, 0)}:{declared_port(job, _WORKER)}"
     values |= {"PET_RDZV_BACKEND": "c10d", "PET_NNODES": f"{elastic['minReplicas']}:{elastic['maxReplicas']}"}
     return values | ({"PET_MAX_RESTARTS": str(elastic["maxRestarts"])} if "maxRestarts" in elastic else {})
 
@@ -167,9 +152,8 @@ def _waiting_for(master: str) -> dict[str, Any]:
 
 def _tensorflow(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -> None:
     config = tf_config(job, (name, index), lambda kind, _: declared_port(job, kind))
-    for container in spec["containers"]:
-        if container["name"] == rendered_kind(job).container and config is not None:
-            _append(container, {"TF_CONFIG": config})
+    if config is not None:
+        _append(main_container(rendered_kind(job), spec), {"TF_CONFIG": config})
 
 
 def _mpi(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -> None:
@@ -177,11 +161,12 @@ def _mpi(job: dict[str, Any], name: str, index: int, spec: dict[str, Any]) -> No
     mounts = main.setdefault("volumeMounts", [])
     volumes = spec.setdefault("volumes", [])
     files = [{"key": "kubexec.sh", "path": "kubexec.sh", "mode": 0o555}]
-    if name == _LAUNCHER:
+    if name == LAUNCHER:
         _append(main, _OF_LAUNCHER | ({} if _has_gpu(spec) else _WITHOUT_GPU))
         present = [entry["name"] for entry in main["env"]]
         _append(main, {variable: value for variable, value in _INTEL.items() if variable not in present})
-        spec.setdefault("serviceAccountName", made_account(job, name))
+        # the operator makes this account, which may run commands in the workers
+        spec.setdefault("serviceAccountName", pod_name(job, LAUNCHER, 0))
         spec.setdefault("initContainers", []).append(_delivering(job["metadata"]["namespace"]))
         mounts.append({"name": "mpi-job-kubectl", "mountPath": _KUBECTL_FOLDER})
         volumes.append({"name": "mpi-job-kubectl", "emptyDir": {}})
@@ -212,7 +197,7 @@ def _delivering(namespace: str) -> dict[str, Any]:
 
 
 def _mpi_files(job: dict[str, Any]) -> dict[str, str]:
-    """The files of an MPIJob's ConfigMap, with `discover_hosts.sh` as it is when all workers run."""
+    """Return the files of an MPIJob's ConfigMap, with `discover_hosts.sh` as it is when all workers run."""
     specs, slots = rendered_specs(job), job["spec"].get("slotsPerWorker", 1)
     main = job["spec"].get("mainContainer")
     hosts = list(_hosts(job, specs))
@@ -229,15 +214,15 @@ def _mpi_files(job: dict[str, Any]) -> dict[str, str]:
 def _echoed(job: dict[str, Any], hosts: list[str], slots: int) -> Iterator[str]:
     for host in hosts:
         yield f"echo {host}:{slots}"
-        if host == _pod_name(job, _LAUNCHER, 0):
+        if host == pod_name(job, LAUNCHER, 0):
             yield ""  # as the operator writes it
 
 
 def _hosts(job: dict[str, Any], specs: dict[str, Any]) -> Iterator[str]:
-    if _has_gpu(specs[_LAUNCHER]["template"]["spec"]):
-        yield _pod_name(job, _LAUNCHER, 0)
+    if _has_gpu(specs[LAUNCHER]["template"]["spec"]):
+        yield pod_name(job, LAUNCHER, 0)
     if _WORKER in specs:
-        yield from (_pod_name(job, _WORKER, index) for index in range(specs[_WORKER]["replicas"]))
+        yield from (pod_name(job, _WORKER, index) for index in range(specs[_WORKER]["replicas"]))
 
 
 _ADDITIONS = {"PyTorchJob": _pytorch, "TFJob": _tensorflow, "MPIJob": _mpi}

@@ -3,6 +3,7 @@ controllers read the replica types and their names in the same way."""
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,6 +15,8 @@ from trainform.plan.layout import RENDEZVOUS, TENSORFLOW
 from trainform.plan.model import Naming, Plan
 from trainform.plan.world import first_ranked, launching_role, task_type
 from trainform.spec.experiment import Experiment
+
+LAUNCHER = "Launcher"  # of an MPIJob
 
 
 class JobKind(Struct, frozen=True):
@@ -37,7 +40,7 @@ class JobKind(Struct, frozen=True):
 
     @property
     def port_name(self) -> str | None:
-        """The operator's name for the port; None if the kind has no port."""
+        """Return the operator's name for the port; None if the kind has no port."""
         return next(iter(self.ports.values()), None)
 
 
@@ -60,47 +63,79 @@ _TENSORFLOW = JobKind(
     2222,
 )
 _MPI = JobKind(
-    "MPIJob", "mpijobs", "mpiReplicaSpecs", {"launcher": "Launcher", "worker": "Worker"}, "mpi", {}, 0, own_restarts=()
+    "MPIJob", "mpijobs", "mpiReplicaSpecs", {"launcher": LAUNCHER, "worker": "Worker"}, "mpi", {}, 0, own_restarts=()
 )
 KINDS = {kind.kind: kind for kind in (_PYTORCH, _TENSORFLOW, _MPI)}
 _BY_LAUNCHER = {"tensorflow": _TENSORFLOW, "mpi": _MPI}
 
 
 def kind_of(plan: Plan) -> JobKind:
-    """The kind of job that the plan's launcher needs."""
+    """Return the kind of job that the plan's launcher needs."""
     return _BY_LAUNCHER.get(plan.launcher, _PYTORCH)
 
 
 def rendered_kind(job: Mapping[str, Any]) -> JobKind:
-    """The kind of a rendered job."""
+    """Return the kind of a rendered job."""
     return KINDS[job["kind"]]
 
 
 def rendered_specs(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The replica specs of a rendered job, by type."""
+    """Return the replica specs of a rendered job, by type."""
     specs: dict[str, dict[str, Any]] = job["spec"][rendered_kind(job).field]
     return specs
 
 
 def declared_port(job: Mapping[str, Any], name: str) -> int:
-    """The port number in the template of a replica type, which its Services have too."""
+    """Return the port number in the template of a replica type, which its Services have too."""
     kind = rendered_kind(job)
-    containers = rendered_specs(job)[name]["template"]["spec"]["containers"]
-    main = (container for container in containers if container["name"] == kind.container)
-    ports = [port for container in main for port in container.get("ports", [])]
-    declared = (int(port["containerPort"]) for port in ports if port.get("name") == kind.port_name)
-    return next(declared, kind.port)
+    port = main_port(kind, rendered_specs(job)[name]["template"]["spec"])
+    return kind.port if port is None else int(port["containerPort"])
+
+
+def main_port(kind: JobKind, spec: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the operator's port as the main container of a pod declares it; None if it does not."""
+    main = (container for container in spec["containers"] if container["name"] == kind.container)
+    ports = (port for container in main for port in container.get("ports", []))
+    return next((port for port in ports if port.get("name") == kind.port_name), None)
+
+
+def main_container(kind: JobKind, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the container that the operator configures in the spec of a pod."""
+    containers: list[dict[str, Any]] = spec["containers"]
+    return next(container for container in containers if container["name"] == kind.container)
+
+
+def add_port(kind: JobKind, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Declare the port that the operator assumes in the main container of a pod, and return it."""
+    port = {"name": kind.port_name, "containerPort": kind.port}
+    main_container(kind, spec).setdefault("ports", []).append(port)
+    return port
+
+
+def pod_name(job: Mapping[str, Any], name: str, index: int) -> str:
+    """Return the name of a pod. The launcher of an MPIJob is one pod, without a number."""
+    stem = f"{job['metadata']['name']}-{name.lower()}"
+    return stem if name == LAUNCHER else f"{stem}-{index}"
+
+
+def copied_template(job: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a copy of the template of a replica type, with the restart policy that stands next to it. With the
+    operator's own policy `ExitCode` the operator makes the pod anew, and the kubelet restarts nothing."""
+    spec = rendered_specs(job)[name]
+    template: dict[str, Any] = copy.deepcopy(spec["template"])
+    template["spec"]["restartPolicy"] = "Never" if spec["restartPolicy"] == "ExitCode" else spec["restartPolicy"]
+    return template
 
 
 def tf_config(job: Mapping[str, Any], task: tuple[str, int], port: Callable[[str, int], int]) -> str | None:
-    """TF_CONFIG of a task (replica type and index) with all types in the cluster, also the evaluator; None for a job of
-    a single pod. `port` returns the port of a task."""
-    specs, metadata = rendered_specs(job), job["metadata"]
+    """Return TF_CONFIG of a task (replica type and index) with all types in the cluster, also the evaluator; None for a
+    job of a single pod. `port` returns the port of a task."""
+    specs = rendered_specs(job)
     if sum(spec["replicas"] for spec in specs.values()) == 1:
         return None
     cluster = {
         name.lower(): [
-            f"{metadata['name']}-{name.lower()}-{index}.{metadata['namespace']}.svc:{port(name, index)}"
+            f"{pod_name(job, name, index)}.{job['metadata']['namespace']}.svc:{port(name, index)}"
             for index in range(specs[name]["replicas"])
         ]
         for name in sorted(specs, key=str.lower)
@@ -114,8 +149,8 @@ NAMING = Naming(pod="{job}-{group}-{index}", address="{pod}", own_service=False)
 
 
 def replica_groups(experiment: Experiment) -> dict[str, str]:
-    """The replica type of each role, in lower case as in names of pods. A role for which the job has no type keeps its
-    name, and is refused."""
+    """Return the replica type of each role, in lower case as in names of pods. A role for which the job has no type
+    keeps its name, and is refused."""
     if experiment.launcher.tensorflow is not None:
         kinds = {name: task_type(experiment, name) for name in experiment.roles}
         return {name: name if kind is None else kind for name, kind in kinds.items()}
@@ -128,8 +163,8 @@ def replica_groups(experiment: Experiment) -> dict[str, str]:
 
 
 def _master(experiment: Experiment) -> str | None:
-    """The role that is the Master of a PyTorchJob, whose success ends the job: a first ranked role of one pod in a
-    static job; otherwise None."""
+    """Return the role that is the Master of a PyTorchJob, whose success ends the job: a first ranked role of one pod in
+    a static job; otherwise None."""
     first = first_ranked(experiment)
     return first if experiment.roles[first].replicas == 1 and not experiment.elastic else None
 
@@ -138,9 +173,6 @@ def _master(experiment: Experiment) -> str | None:
 _LEAST = ("spec.runPolicy.schedulingPolicy.minAvailable", "spec.schedulingPolicy.minAvailable")
 # And the time after which the job ends.
 _RUN_TIME = (f"spec.runPolicy.{DEADLINE}", f"spec.{DEADLINE}")
-_SCALED = "pytorchReplicaSpecs"
-# The launcher of an MPIJob of this version, of mpi-operator, reaches the workers by SSH.
-_LAUNCHES, _BY_SSH = "Launcher", "/v2beta1"
 
 
 def most_workers(body: dict[str, Any]) -> int | None:
@@ -150,22 +182,9 @@ def most_workers(body: dict[str, Any]) -> int | None:
     return most if value_at(body, "spec.elasticPolicy.metrics") is not None and isinstance(most, int) else None
 
 
-def made_account(body: dict[str, Any], replica_type: str) -> str:
-    """The service account that the operator makes for pods of the type that name none: the launcher of an MPIJob gets
-    one that may run commands in the workers. Empty if it makes none. Source: training-operator 1.9.3,
-    pkg/controller.v1/mpi (`newLauncher`)."""
-    makes = body.get("kind") == "MPIJob" and not str(body.get("apiVersion")).endswith(_BY_SSH)
-    return f"{value_at(body, 'metadata.name')}-launcher" if makes and replica_type == _LAUNCHES else ""
-
-
 def run_time(body: dict[str, Any]) -> object:
-    """The seconds after which the job ends; None if it may run for ever."""
+    """Return the seconds after which the job ends; None if it may run for ever."""
     return next((seconds for path in _RUN_TIME if (seconds := value_at(body, path)) is not None), None)
-
-
-def _grown(pods: Pods, most: int) -> Pods:
-    template = pods.template
-    return structs.replace(pods, template=structs.replace(template, replicas=max(template.replicas, most)))
 
 
 class _ReplicaSpecs(Struct, frozen=True):
@@ -174,21 +193,24 @@ class _ReplicaSpecs(Struct, frozen=True):
     field: str
 
     def __call__(self, body: dict[str, Any]) -> Iterator[Pods]:
-        found = [*PodsAt(f"spec.{self.field}.*")(body)]
-        most = most_workers(body)
-        if self.field == _SCALED and most is not None:
-            found = [_grown(pods, most) if f"{_SCALED}.Worker." in pods.template.place else pods for pods in found]
-        total = sum(pods.template.replicas for pods in found)
+        found = [pods.template for pods in PodsAt(f"spec.{self.field}.*")(body)]
+        most = most_workers(body) if self.field == _PYTORCH.field else None
+        if most is not None:
+            worker = f"spec.{self.field}.Worker.template"
+            found = [
+                structs.replace(each, replicas=max(each.replicas, most)) if each.place == worker else each
+                for each in found
+            ]
+        total = sum(template.replicas for template in found)
         least = next((number for path in _LEAST if isinstance(number := value_at(body, path), int)), total)
         slack = max(0, total - least)
         # The job sets how many of all its pods start together, and not of which type: the largest type is the one that
         # may be smaller.
-        largest = max(range(len(found)), key=lambda index: found[index].template.replicas, default=0)
-        for index, pods in enumerate(found):
-            missing = min(slack, pods.template.replicas) if index == largest else 0
-            least_of_type = pods.template.replicas - missing
-            template = structs.replace(pods.template, min_available=least_of_type, run_time=run_time(body))
-            yield structs.replace(pods, template=template)
+        largest = max(found, key=lambda template: template.replicas, default=None)
+        for template in found:
+            missing = min(slack, template.replicas) if template is largest else 0
+            least_of_type = template.replicas - missing
+            yield Pods(structs.replace(template, min_available=least_of_type, run_time=run_time(body)))
 
 
 def replica_spec_pods(group: str) -> Mapping[str, tuple[Finder, ...]]:

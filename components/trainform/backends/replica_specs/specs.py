@@ -11,13 +11,14 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend
+from trainform.backends.backend import Backend, group_and_kind
 from trainform.backends.gangs import PODGROUP_CRDS, SCHEDULER
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.replica_specs.kinds import kind_of, most_workers, rendered_specs, replica_groups, run_time
+from trainform.backends.replica_specs.kinds import kind_of, replica_groups
+from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Support, done_by, no_policies, noted, refused
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import Manifest, job_body
+from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.pods import RESTART_POLICIES, pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan, RolePlan
@@ -29,7 +30,7 @@ ALL_WORKERS = "AllWorkers"  # the success policy of a TFJob without a chief, whi
 
 
 def replica_specs(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
-    """The replica specs by type. A role for which the job has no type keeps its name, and is refused."""
+    """Return the replica specs by type. A role for which the job has no type keeps its name, and is refused."""
     types = kind_of(plan).types
     return {types.get(role.group, role.name): _replica_spec(plan, role, conventions) for role in plan.roles}
 
@@ -41,33 +42,67 @@ class OfReplicaSpecs(Backend):
         return replica_groups(experiment)
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
-        """The job's kind, and the PodGroup that the operator makes."""
+        """Return the definitions of the job, and of the PodGroup that the operator makes."""
         return (f"{kind_of(plan).plural}.{self.DOMAIN}", *PODGROUP_CRDS)
 
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
         return kind_of(plan).own_restarts
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        """The pod template of each replica type."""
+        """Return the pod template of each replica type. The gang needs as many pods as the plan says."""
         job = job_body(manifests)
         least = {role.name: role.min_available for role in plan.roles}
-        most = most_workers(job)
-        found = [
-            Template(
-                max(spec["replicas"], most) if most is not None and kind == "Worker" else spec["replicas"],
-                spec["replicas"],
-                spec["template"],
-                run_time=run_time(job),
-            )
-            for kind, spec in rendered_specs(job).items()
-        ]
-        return [structs.replace(template, min_available=least[template.role]) for template in found]
+        found = (pods.template for find in self.PODS[group_and_kind(job)] for pods in find(job))
+        return [structs.replace(template, min_available=least[template.role], place="") for template in found]
+
+    def problems(self, plan: Plan) -> Iterator[Problem]:
+        """Yield problems with what a job of replica specs cannot express."""
+        yield from _type_problems(plan)
+        yield from _restart_problems(plan)
 
 
-def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
-    """A note if the run policy at this path of the job leaves pods running when the job has ended: then the end of some
-    pods ends no others."""
-    if policy.get("cleanPodPolicy", LEFT_RUNNING) == LEFT_RUNNING:
+def common_fields(operator: str) -> dict[str, Support]:
+    """Return the fields that both operators handle alike."""
+    return {
+        **NO_RUNTIME,
+        **no_policies(operator),
+        "max_retry": noted(
+            f"it has no effect, since {operator} never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
+        ),
+        "roles.*.max_retry": done_by("one number for the job, over all pods that restart containers"),
+        "ttl": done_by("updates in place"),
+        "network.topology": refused(
+            f"{operator} makes the PodGroup itself, without a topology", "remove it", elsewhere=True
+        ),
+    }
+
+
+def run_policy(plan: Plan, priority_class: str) -> dict[str, Any]:
+    """Return the run policy. When the job ends, pods that still run are deleted; completed pods stay, with their logs.
+    priority_class: the operator's name for the field.
+
+    `backoffLimit` is the number of container restarts, over all pods with `on-failure`, at which the job fails.
+    """
+    limits = [role.max_retry for role in plan.roles if role.restart == ON_FAILURE]
+    scheduling = {
+        "minAvailable": plan.min_available,
+        "queue": plan.queue.name,
+        priority_class: plan.priority_class,
+    }
+    return without_empty(
+        {
+            "cleanPodPolicy": RUNNING,
+            "ttlSecondsAfterFinished": plan.ttl_seconds,
+            "backoffLimit": max(limits, default=None),
+            "schedulingPolicy": without_empty(scheduling),
+        }
+    )
+
+
+def left_running(policy: Mapping[str, Any], path: str, default: str = LEFT_RUNNING) -> Iterator[str]:
+    """Yield a note if the run policy at this path of the job leaves pods running when the job has ended: then the end
+    of some pods ends no others."""
+    if policy.get("cleanPodPolicy", default) == LEFT_RUNNING:
         yield (
             f"manifest_overrides.job.{path}.cleanPodPolicy: pods that still run when the job has succeeded or failed "
             "run on, with their accelerators, until they end by themselves or the job is deleted; remove it to have "
@@ -75,33 +110,16 @@ def left_running(policy: Mapping[str, Any], path: str) -> Iterator[str]:
         )
 
 
-def backoff_limit(plan: Plan) -> int | None:
-    """The number of container restarts, over all pods with `on-failure`, at which the job fails; None if no pod
-    restarts containers."""
-    return max((role.max_retry for role in plan.roles if role.restart == ON_FAILURE), default=None)
-
-
-def processes_per_node(plan: Plan) -> int | None:
-    """The number of processes of each ranked pod; None if the pods differ, or if the plan does not know the number."""
-    return common_number(plan, "NPROC_PER_NODE")
-
-
 def common_number(plan: Plan, name: str) -> int | None:
-    """The number that the variable has in all ranked pods; None if they differ or if it is not a number."""
+    """Return the number that the variable has in all ranked pods; None if they differ or if it is not a number."""
     values = {variable.value for role in plan.ranked for variable in role.env if variable.name == name}
     only = values.pop() if len(values) == 1 else None
     return int(only) if isinstance(only, str) and only.isascii() and only.isdecimal() else None
 
 
-def replica_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with what a job of replica specs cannot express."""
-    yield from _type_problems(plan)
-    yield from _restart_problems(plan)
-
-
 def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> dict[str, Any]:
-    """The replica spec of a role. The restart policy is moved out of the template: next to it the operator's own value
-    `ExitCode` is allowed too, and the operator would overwrite the one in the template, with a warning."""
+    """Return the replica spec of a role. The restart policy is moved out of the template: next to it the operator's own
+    value `ExitCode` is allowed too, and the operator would overwrite the one in the template, with a warning."""
     template = pod_template(plan, role, next(role.groups()), conventions)
     spec = {"schedulerName": SCHEDULER, **template["spec"]}
     restart = spec.pop("restartPolicy", RESTART_POLICIES[role.restart])
@@ -109,7 +127,7 @@ def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> di
 
 
 def _type_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with roles that have no replica type of their own. The launcher's rules check TensorFlow's types."""
+    """Yield problems with roles that have no replica type. The launcher's rules check TensorFlow's types."""
     kind = kind_of(plan)
     names = " and ".join(kind.types.values())
     owners: dict[str, str] = {}
@@ -134,7 +152,7 @@ def _type_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _restart_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with restarts: the run policy has one limit for all pods, and it cannot restart the whole job."""
+    """Yield problems with restarts: the run policy has one limit for all pods, and cannot restart the whole job."""
     restarting = [role for role in plan.roles if role.restart == ON_FAILURE]
     if len({role.max_retry for role in restarting}) > 1:
         counts = ", ".join(f"{role.name} {role.max_retry}" for role in restarting)

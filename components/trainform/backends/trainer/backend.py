@@ -17,17 +17,13 @@ from trainform import defaults
 from trainform.backends.backend import Backend, Existing
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.jobset.backend import JobSet
-from trainform.backends.jobset.spec import INDEX_LABEL as INDEX
-from trainform.backends.jobset.spec import JOB_LABEL as JOB
-from trainform.backends.jobset.spec import NAMING
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role
-from trainform.backends.support import Fields, done_by, no_policies, noted, refused
+from trainform.backends.support import Fields, done_by, fixed_size, no_policies, noted, refused
 from trainform.backends.trainer.controller import controller_objects
 from trainform.backends.trainer.existing_runtime import (
     check_runtime,
     counted,
-    named_endings,
     named_problems,
     named_spec,
     named_templates,
@@ -86,8 +82,8 @@ class Trainer(Backend):
         f"at `{MPI_VOLUMES['mpi-ssh-auth']}`"
     )
 
-    INDEX_LABEL = INDEX
-    JOB_LABEL = JOB
+    INDEX_LABEL = JobSet.INDEX_LABEL
+    JOB_LABEL = JobSet.JOB_LABEL
     POD_KEYS = JobSet.POD_KEYS
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     SUSPENDED = ("spec.suspend",)
@@ -114,11 +110,7 @@ class Trainer(Backend):
             "TrainJob brings image, command, variables, resources and volumes",
             "leave it out for a runtime of the job's own",
         ),
-        "launcher.torchrun.elastic": noted(
-            "Trainer has a fixed number of pods, so another number of replicas is a new revision here and no change "
-            "in place",
-            elsewhere=True,
-        ),
+        "launcher.torchrun.elastic": fixed_size("Trainer"),
     }
 
     READS = frozenset([QUEUE_LABEL, QUEUE_ANNOTATION])
@@ -126,38 +118,41 @@ class Trainer(Backend):
     LACKS = frozenset(["roles.*.min_available", "launcher.torchrun.elastic"])
 
     def naming(self, experiment: Experiment) -> Naming:
-        """The names of a JobSet. With an existing runtime the subdomain is the name of the TrainJob, and Trainer writes
-        the hostfile."""
+        """Return the names of a JobSet. With an existing runtime the subdomain is the name of the TrainJob, and Trainer
+        writes the hostfile."""
+        naming = _JOBSET.naming(experiment)
         if experiment.runtime is None:
-            return NAMING
+            return naming
         hostfile = f"{HOSTFILE_MOUNT}/hostfile"
-        return Naming(pod=NAMING.pod, address="{pod}.{job}", own_service=False, hostfile=hostfile)
+        return structs.replace(naming, address="{pod}.{job}", own_service=False, hostfile=hostfile)
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
-        """With MPI `launcher` for the launching role, and `node` for the first other ranked role, whose pods the
-        policies count. Every other role keeps its name."""
+        """Return the names of the roles, with `node` for the first ranked role, whose pods the policies count. With MPI
+        `launcher` is the launching role, and `node` the first other one."""
         launching = launching_role(experiment) if experiment.launcher.mpi is not None else None
         node = next((name for name, role in experiment.roles.items() if role.ranked and name != launching), None)
         words = {launching: LAUNCHER, node: NODE}
         return {name: words.get(name, name) for name in experiment.roles}
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
-        """The definitions of the TrainJob, its runtime, and the JobSet that Trainer makes from them."""
+        """Return the definitions of the TrainJob, its runtime, and the JobSet that Trainer makes from them."""
         kind = RUNTIME_KIND if plan.runtime is None else plan.runtime.kind
         return (f"trainjobs.{GROUP}", f"{kind.lower()}s.{GROUP}", *_JOBSET.crds(plan))
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with names, policies and gangs that Trainer does not support, and with an existing runtime."""
+        """Yield problems with names, policies and gangs that Trainer does not support, and with an existing runtime."""
         yield from _JOBSET.problems(plan)
         yield from _group_problems(plan)
-        yield from _gang_problems(plan)
+        if plan.admission != defaults.KUEUE:
+            reason = "the value lets a part of the pods start, and Trainer's gang always has all of them"
+            yield from whole_gang_problems(plan, reason, "use another backend")
         if plan.runtime is not None:
             yield from named_problems(plan, plan.runtime)
         elif policy(plan) == MPI:
             yield from _mpi_problems(plan)
 
     def existing(self, plan: Plan) -> tuple[Existing, ...]:
-        """The existing runtime that the experiment names, since its file may be older than the object in the
+        """Return the existing runtime that the experiment names, since its file may be older than the object in the
         cluster."""
         runtime = plan.runtime
         if runtime is None:
@@ -165,9 +160,8 @@ class Trainer(Backend):
         namespace = plan.namespace if runtime.kind == RUNTIME_KIND else None
         plural = f"{runtime.kind.lower()}s"
 
-        def problems(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
-            for finding in check_runtime(content, plan, runtime):
-                yield f"{finding.path} {finding.reason}", finding.fix
+        def problems(content: dict[str, Any]) -> list[tuple[str, str]]:
+            return [(f"{each.path} {each.reason}", each.fix) for each in check_runtime(content, plan, runtime)]
 
         fix = "leave `runtime` out"
         return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
@@ -176,7 +170,7 @@ class Trainer(Backend):
         return conventions_of(plan)
 
     def prerequisites(self, plan: Plan) -> list[Manifest]:
-        """The runtime, if the experiment names none. Trainer makes the PodGroup."""
+        """Return the runtime, if the experiment names none. Trainer makes the PodGroup."""
         if plan.runtime is not None:
             return []
         labels, spec = experiment_labels(plan), runtime_spec(plan)
@@ -195,8 +189,8 @@ class Trainer(Backend):
         )
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        """The pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment describes
-        them. What a merge patch of the TrainJob changes in them is applied."""
+        """Return the pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment
+        describes them. What a merge patch of the TrainJob changes in them is applied."""
         job = job_body(manifests)
         run_time = job["spec"].get("activeDeadlineSeconds")
         runtime = None if plan.runtime is not None else _runtime(manifests)["spec"]
@@ -209,25 +203,22 @@ class Trainer(Backend):
         return [template if run_time is None else structs.replace(template, run_time=run_time) for template in found]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-        """The pods of the JobSet that Trainer makes, and its hostfile. Raises InputError if the content of an existing
-        runtime is not known."""
+        """Return the pods of the JobSet that Trainer makes, and its hostfile. Raises InputError if the content of an
+        existing runtime is not known."""
         if plan.runtime is None:
             return controller_objects(_runtime(manifests), job_body(manifests))
         if plan.runtime.content is None:
+            reason = "only the cluster has the runtime, so its pods are not known"
             fix = "write `file:` with the runtime, or rehearse --from-cluster"
-            raise InputError(
-                [
-                    Problem(
-                        "runtime", plan.runtime.name, "only the cluster has the runtime, so its pods are not known", fix
-                    )
-                ]
-            )
+            raise InputError([Problem("runtime", plan.runtime.name, reason, fix)])
         return controller_objects(plan.runtime.content, job_body(manifests))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        if plan.runtime is not None:
-            return named_endings(plan, plan.runtime)
-        return ends_with_role(plan, plan.ending_role)
+        """Return what ends the job. `up` checks an existing runtime of the cluster against it."""
+        runtime, condition = plan.runtime, ""
+        if runtime is not None and runtime.content is None:
+            condition = f", if the {runtime.kind} {runtime.name} says so"
+        return ends_with_role(plan, plan.ending_role, condition)
 
 
 def _runtime(manifests: Sequence[Manifest]) -> dict[str, Any]:
@@ -235,7 +226,7 @@ def _runtime(manifests: Sequence[Manifest]) -> dict[str, Any]:
 
 
 def _group_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with names that have a meaning of their own in Trainer."""
+    """Yield problems with names that have a meaning of their own in Trainer."""
     reserved = {LAUNCHER, NODE} if policy(plan) == MPI else {NODE}
     for role in plan.roles:
         called = role.name == role.group and role.group in reserved  # so it is no more than two roles
@@ -249,16 +240,9 @@ def _group_problems(plan: Plan) -> Iterator[Problem]:
             yield Problem(f"roles.{role.name}", None, reason, "rename it")
 
 
-def _gang_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with roles of which a part may start: Trainer's PodGroup always has all pods."""
-    if plan.admission != defaults.KUEUE:
-        reason = "the value lets a part of the pods start, and Trainer's gang always has all of them"
-        yield from whole_gang_problems(plan, reason, "use another backend")
-
-
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with Trainer's MPI policy, which has one role of nodes besides the launcher, one number of processes for
-    all, and one pod template for all nodes."""
+    """Yield problems with Trainer's MPI policy, which has one role of nodes besides the launcher, one number of
+    processes for all, and one pod template for all nodes."""
     nodes = [role.name for role in plan.ranked if role.name != plan.launches]
     if len(nodes) > 1:
         reason = (

@@ -26,7 +26,7 @@ from trainform.backends.trainer.runtime import (
     TORCH_VARIABLES,
     TRAINER,
     ancestor,
-    containers,
+    node_containers,
     node_pods,
     replicated_jobs,
     runtime_launcher_is_node,
@@ -47,7 +47,8 @@ SSH_FILES = [
 def controller_objects(
     runtime: dict[str, Any], job: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-    """The pods in the order of replicated jobs, and the data of the ConfigMap with MPI's hostfile by its name."""
+    """Return the pods in the order of replicated jobs, and the data of the ConfigMap with MPI's hostfile by its
+    name."""
     spec = copy.deepcopy(runtime["spec"])
     trainer = job["spec"].get("trainer", {})
     for patch in job["spec"].get("runtimePatches", []):
@@ -104,7 +105,7 @@ def _patch_containers(known: list[dict[str, Any]], patches: list[dict[str, Any]]
 
 
 def _count(spec: dict[str, Any], trainer: dict[str, Any], replicated: dict[str, Any]) -> int:
-    """The number of pods of a replicated job, at least one."""
+    """Return the number of pods of a replicated job, at least one."""
     policy, asked = spec.get("mlPolicy"), trainer.get("numNodes")
     count: int = replicated["template"]["spec"].get("parallelism", 1)
     labelled = ancestor(replicated) == TRAINER
@@ -122,7 +123,7 @@ def _trainer(spec: dict[str, Any], trainer: dict[str, Any]) -> None:
     variables and resources too."""
     for replicated in replicated_jobs(spec):
         labelled = ancestor(replicated) == TRAINER
-        for container in _nodes(replicated):
+        for container in node_containers(replicated):
             if labelled:
                 container |= {key: trainer[key] for key in ("image", "command", "args") if key in trainer}
             if labelled or (runtime_launcher_is_node(spec) and replicated["name"] == NODE):
@@ -146,7 +147,7 @@ def _torch(spec: dict[str, Any], job: dict[str, Any]) -> None:
             {"value": f"{name}-{NODE}-0-0.{name}"},
             {"value": str(TORCH_PORT)},
         )
-        for container in _nodes(replicated):
+        for container in node_containers(replicated):
             _upsert(container, "env", trainer.get("env", []), "name")
             _upsert(container, "env", _entries(TORCH_VARIABLES, values), "name")
             _upsert(container, "ports", [{"containerPort": TORCH_PORT}], "containerPort")
@@ -174,16 +175,11 @@ def _mpi(spec: dict[str, Any], job: dict[str, Any]) -> dict[str, dict[str, str]]
         paths = {"mpi-ssh-auth": policy.get("sshAuthMountPath", defaults.SSH_FOLDER), "mpi-hostfile": HOSTFILE_MOUNT}
         pod = replicated["template"]["spec"]["template"]["spec"]
         _upsert(pod, "volumes", [{"name": volume, **source} for volume, source in volumes.items()], "name")
-        for container in _nodes(replicated):
+        for container in node_containers(replicated):
             mounts = [{"name": volume, "mountPath": paths[volume]} for volume in volumes]
             _upsert(container, "volumeMounts", mounts, "mountPath")
             _upsert(container, "env", variables if launches else [], "name")
     return {f"{name}{HOSTFILE_SUFFIX}": {"hostfile": "".join(f"{host} slots={slots}\n" for host in hosts)}}
-
-
-def _nodes(replicated: dict[str, Any]) -> list[dict[str, Any]]:
-    """The containers that Trainer changes, which are called `node`."""
-    return [container for container in containers(replicated) if container["name"] == NODE]
 
 
 def _entries(names: Iterable[str], sources: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from msgspec import Struct
-
 from trainform import defaults
 from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER
-from trainform.backends.outcome import ends_with_role
 from trainform.backends.trainer.runtime import (
     ANCESTOR_LABEL,
     LAUNCHER,
@@ -25,8 +22,8 @@ from trainform.backends.trainer.runtime import (
     TRAINER,
     TTL,
     ancestor,
-    containers,
     conventions_of,
+    node_containers,
     num_nodes,
     rendezvous_words,
     replicated_jobs,
@@ -36,7 +33,7 @@ from trainform.errors import Problem
 from trainform.manifests.manifest import mapping, quantity, without_empty
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Plan, RolePlan, RuntimePlan
+from trainform.plan.model import Plan, RolePlan, RuntimePlan
 
 MANAGER = "trainform.dev/trainform"
 # The fields of a runtime's pods, and of the container `node`, that a TrainJob may change where the experiment sets
@@ -50,7 +47,7 @@ _OF_TRAINER = ("image", "env", "resources")  # fields of the container that `tra
 
 
 def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
-    """The spec of the TrainJob."""
+    """Return the spec of the TrainJob."""
     template = _template(plan, counted(plan))
     container = template["spec"]["containers"][0]
     words = rendezvous_words() if plan.launcher != MPI else []
@@ -74,28 +71,22 @@ def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
 
 
 def named_templates(plan: Plan) -> list[Template]:
-    """The pod template of each role, with the fields that the experiment sets. The scheduler is the runtime's, which
-    `check_runtime` holds against the admission."""
+    """Return the pod template of each role, with the fields that the experiment sets. The scheduler is the runtime's,
+    which `check_runtime` holds against the admission."""
     scheduler = None if plan.admission == defaults.KUEUE else SCHEDULER
     return [
         Template(role.replicas, role.min_available, _template(plan, role), scheduler=scheduler) for role in plan.roles
     ]
 
 
-def named_endings(plan: Plan, runtime: RuntimePlan) -> tuple[Ending, ...]:
-    """Return what ends the job. `up` checks the runtime of the cluster against it."""
-    condition = f", if the {runtime.kind} {runtime.name} says so" if runtime.content is None else ""
-    return ends_with_role(plan, plan.ending_role, condition)
-
-
 def expected(plan: Plan) -> dict[str, str]:
-    """The roles for which the runtime has pods, with the name of the replicated job of each."""
+    """Return the roles for which the runtime has pods, with the name of the replicated job of each."""
     names = (LAUNCHER, NODE) if plan.launcher == MPI else (NODE,)
     return {role.name: role.group for role in plan.roles if role.group in names and (role.ranked or role.launched)}
 
 
 def counted(plan: Plan) -> RolePlan:
-    """The role that `trainer` of the TrainJob configures."""
+    """Return the role that `trainer` of the TrainJob configures."""
     name = LAUNCHER if plan.launcher == MPI else NODE
     return next(role for role in plan.roles if role.group == name)
 
@@ -117,7 +108,7 @@ def _template(plan: Plan, role: RolePlan) -> dict[str, Any]:
 
 
 def patch(plan: Plan, role: RolePlan) -> dict[str, Any]:
-    """The TrainJob's patch for the role's pods."""
+    """Return the TrainJob's patch for the role's pods."""
     template = _template(plan, role)
     spec, container = template["spec"], template["spec"]["containers"][0]
     inside = {key: container[key] for key in PATCHED_IN_CONTAINERS if key in container}
@@ -128,11 +119,10 @@ def patch(plan: Plan, role: RolePlan) -> dict[str, Any]:
 
 
 LAUNCHERS = ("torchrun", "accelerate", "command", MPI)
-PULL_POLICY = "IfNotPresent"
 
 
 def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
-    """Problems with fields that a TrainJob cannot set on an existing runtime, and with the runtime's file."""
+    """Yield problems with fields that a TrainJob cannot set on an existing runtime, and with the runtime's file."""
     ours = "leave `runtime` out, so that trainform makes a runtime for the job"
     if plan.launcher not in LAUNCHERS:
         reason = f"Trainer has no policy for the launcher; an existing runtime runs {', '.join(LAUNCHERS)}"
@@ -153,39 +143,28 @@ def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
             yield Problem(
                 "restart", role.restart, "the existing runtime decides about restarts", f"remove it, or {ours}"
             )
-    for path, is_set in _NOT_SETTABLE.items():
-        if is_set(plan):
-            yield Problem(path, None, _FIXED, f"remove it, or {ours}")
+    not_settable = {
+        "network.host": plan.host_network,
+        "network.topology": plan.topology is not None,
+        "priority_class": plan.priority_class is not None,
+        "image_pull_policy": plan.image_pull_policy != "IfNotPresent",
+    }
+    for path in (path for path, is_set in not_settable.items() if is_set):
+        yield Problem(path, None, _FIXED, f"remove it, or {ours}")
     if runtime.content is not None:
         for finding in check_runtime(runtime.content, plan, runtime):
             yield Problem("runtime.file", None, f"{finding.path} {finding.reason}", finding.fix)
 
 
 _FIXED = "a TrainJob cannot set this field on an existing runtime"
-# Fields that a TrainJob does not have, each with a function that returns whether the plan sets it.
-_NOT_SETTABLE: dict[str, Callable[[Plan], bool]] = {
-    "network.host": lambda plan: plan.host_network,
-    "network.topology": lambda plan: plan.topology is not None,
-    "priority_class": lambda plan: plan.priority_class is not None,
-    "image_pull_policy": lambda plan: plan.image_pull_policy != PULL_POLICY,
-}
 
 
-class Finding(Struct, frozen=True):
-    """Something that is wrong in a runtime: the path, the reason and the fix. Path and reason together are a
-    sentence."""
-
-    path: str
-    reason: str
-    fix: str
-
-
-def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) -> list[Finding]:
-    """Return everything in the runtime, from its file or from the cluster, that keeps the job from running as
-    planned."""
+def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) -> list[Problem]:
+    """Return everything in the runtime, from its file or from the cluster, that keeps the job from running as planned.
+    Path and reason together are a sentence."""
     try:
         found = [
-            Finding(path, f"is {value}, and the experiment names {named}", "name the right runtime")
+            Problem(path, None, f"is {value}, and the experiment names {named}", "name the right runtime")
             for path, value, named in (
                 ("kind", content["kind"], runtime.kind),
                 ("metadata.name", content["metadata"]["name"], runtime.name),
@@ -195,27 +174,25 @@ def check_runtime(content: Mapping[str, Any], plan: Plan, runtime: RuntimePlan) 
         return [*found, *(finding for rule in _RULES for finding in rule(content["spec"], plan))]
     except (AttributeError, KeyError, TypeError):
         fix = "write it as `kubectl get -o yaml` shows the runtime"
-        return [Finding("the object", "does not have the fields of Trainer's API", fix)]
+        return [Problem("the object", None, "does not have the fields of Trainer's API", fix)]
 
 
-def _policy(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
+def _policy(spec: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
     policies = spec.get("mlPolicy", {})
     found = [name for name in policies if name != "numNodes"]
     fitting = ([MPI],) if plan.launcher == MPI else ([TORCH], [])
     if found not in fitting:
         policy = f"is {', '.join(found)}" if found else "has no policy"
-        yield Finding(
-            "mlPolicy",
-            f"{policy}, and the launcher is {plan.launcher}",
-            f"name a runtime with the policy {', '.join(fitting[0])}",
-        )
+        reason = f"{policy}, and the launcher is {plan.launcher}"
+        yield Problem("mlPolicy", None, reason, f"name a runtime with the policy {', '.join(fitting[0])}")
     if plan.launcher != MPI or MPI not in policies:
         return
     ranked = any(role.name == plan.launches and role.ranked for role in plan.roles)
     if runtime_launcher_is_node(spec) != ranked:
         rank = "ranked" if ranked else "unranked"
-        yield Finding(
+        yield Problem(
             "mlPolicy.mpi.runLauncherAsNode",
+            None,
             f"is {str(runtime_launcher_is_node(spec)).lower()}, and the role {plan.launches} is {rank}",
             f"write `roles.{plan.launches}.ranked: {str(not ranked).lower()}`, or name another runtime",
         )
@@ -223,34 +200,37 @@ def _policy(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
     home = None if plan.run_as is None else f"{plan.run_as.home.rstrip('/')}/.ssh"
     if home is not None and keys != home:
         reason = f"is {keys}, and ssh of the pods' user reads its files from {home}"
-        yield Finding("mlPolicy.mpi.sshAuthMountPath", reason, "change `run_as`, or remove it")
+        yield Problem("mlPolicy.mpi.sshAuthMountPath", None, reason, "change `run_as`, or remove it")
 
 
-def _jobs(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
-    """Findings about replicated jobs: addresses and the hostfile depend on their names, and no others are allowed."""
+def _jobs(spec: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
+    """Yield findings about replicated jobs: addresses and the hostfile depend on their names; others are not
+    allowed."""
     roles = {group: role for role, group in expected(plan).items()}
     path, jobs = "template.spec.replicatedJobs", replicated_jobs(spec)
     for group in sorted(roles.keys() - {job["name"] for job in jobs}):
         reason = f"has no replicated job `{group}`, the one for the pods of {roles[group]}"
-        yield Finding(path, reason, "name a runtime with Trainer's own names, or add it")
+        yield Problem(path, None, reason, "name a runtime with Trainer's own names, or add it")
     for job in jobs:
         if job["name"] not in roles:
             reason = f"has {job['name']}, whose pods are in no role of the experiment"
-            yield Finding(path, reason, "name a runtime without it")
+            yield Problem(path, None, reason, "name a runtime without it")
     labelled = [job["name"] for job in jobs if ancestor(job) == TRAINER]
     if labelled != [counted(plan).group]:
         reason = f"has the label `{ANCESTOR_LABEL}: {TRAINER}` on {' and '.join(labelled) if labelled else 'none'}"
-        yield Finding(path, f"{reason}, not on {counted(plan).group} alone", "name a runtime with Trainer's own names")
+        yield Problem(
+            path, None, f"{reason}, not on {counted(plan).group} alone", "name a runtime with Trainer's own names"
+        )
     jobset = spec["template"]["spec"]
     if jobset.get(TTL) is not None:
-        yield Finding(f"template.spec.{TTL}", f"is set, and {RUN_AGAIN}", "remove it there")
+        yield Problem(f"template.spec.{TTL}", None, f"is set, and {RUN_AGAIN}", "remove it there")
     subdomain = jobset.get("network", {}).get("subdomain")
     if subdomain is not None:
         reason = f"is {subdomain}, and Trainer's own addresses contain the job's name instead"
-        yield Finding("template.spec.network.subdomain", reason, "remove it there, or name another runtime")
+        yield Problem("template.spec.network.subdomain", None, reason, "remove it there, or name another runtime")
 
 
-def _admission(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
+def _admission(spec: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
     groups = spec.get("podGroupPolicy", {})
     gang = SCHEDULER in groups
     if gang == (plan.admission == defaults.VOLCANO):
@@ -259,46 +239,46 @@ def _admission(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
         return
     policy = "has `volcano`" if gang else "has no `volcano`"
     reason = f"{policy}, and in this environment {plan.admission.capitalize()} admits jobs"
-    yield Finding("podGroupPolicy", reason, "name another runtime")
+    yield Problem("podGroupPolicy", None, reason, "name another runtime")
 
 
-def _gang(spec: Mapping[str, Any], policy: Mapping[str, Any]) -> Iterator[Finding]:
+def _gang(spec: Mapping[str, Any], policy: Mapping[str, Any]) -> Iterator[Problem]:
     topology = policy.get("networkTopology")
     if topology is not None and "highestTierAllowed" not in topology:
         reason = "has no highestTierAllowed, without which Trainer's controller crashes"
-        yield Finding("podGroupPolicy.volcano.networkTopology", reason, "add it there")
+        yield Problem("podGroupPolicy.volcano.networkTopology", None, reason, "add it there")
     for job in replicated_jobs(spec):
         scheduler = job["template"]["spec"]["template"]["spec"].get("schedulerName")
         if scheduler != SCHEDULER:
             found = "no schedulerName" if scheduler is None else f"the schedulerName {scheduler}"
             path = f"template.spec.replicatedJobs.{job['name']}"
-            yield Finding(path, f"has {found}, so its pods are outside of the gang", f"write {SCHEDULER} there")
+            yield Problem(path, None, f"has {found}, so its pods are outside of the gang", f"write {SCHEDULER} there")
 
 
-def _pods(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
-    """Findings about what the runtime sets for its pods and what contradicts the experiment."""
+def _pods(spec: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
+    """Yield findings about what the runtime sets for its pods and what contradicts the experiment."""
     for job in replicated_jobs(spec):
         role = next((role for role in plan.roles if role.group == job["name"]), None)
-        main = next((container for container in containers(job) if container["name"] == NODE), None)
+        main = next(iter(node_containers(job)), None)
         path = f"template.spec.replicatedJobs.{job['name']}"
         if main is None:
-            yield Finding(
-                path, f"has no container `{NODE}`, the only one that Trainer configures", "rename its main one"
+            yield Problem(
+                path, None, f"has no container `{NODE}`, the only one that Trainer configures", "rename its main one"
             )
         if role is None or main is None:
             continue
         pod = job["template"]["spec"]["template"]["spec"]
         if pod.get("hostNetwork", False):
             reason = "uses the host network, and the plan's ports are for the pod network"
-            yield Finding(path, reason, "name another runtime")
+            yield Problem(path, None, reason, "name another runtime")
         yield from _container(path, main, role, spec, plan)
 
 
 def _container(
     path: str, main: Mapping[str, Any], role: RolePlan, spec: Mapping[str, Any], plan: Plan
-) -> Iterator[Finding]:
-    """Findings about the resources of the container, its variables and its image. The TrainJob replaces resources of
-    the same name."""
+) -> Iterator[Problem]:
+    """Yield findings about the resources of the container, its variables and its image. The TrainJob replaces resources
+    of the same name."""
     resources = main.get("resources", {})
     gets = {name: value for field in ("requests", "limits") for name, value in mapping(resources.get(field)).items()}
     if role.launched or runtime_launcher_is_node(spec):
@@ -309,24 +289,26 @@ def _container(
             reason = (
                 f"gives each pod {name}: {got}, which a TrainJob cannot change, and the role {role.name} has {says}"
             )
-            yield Finding(path, reason, f"write {got} at `roles.{role.name}`, or name another runtime")
+            yield Problem(path, None, reason, f"write {got} at `roles.{role.name}`, or name another runtime")
     reached = counted(plan).env if runtime_launcher_is_node(spec) else ()
     values = {variable.name: variable.value for variable in reached}
     lost = [variable.name for variable in role.env if values.get(variable.name) != variable.value]
     if lost and not role.launched:
         reason = f"does not get these variables of the role {role.name} from a TrainJob: {', '.join(lost)}"
-        yield Finding(path, reason, f"write them in the runtime, or at `roles.{plan.launches}.env` with mpirun's `-x`")
+        yield Problem(
+            path, None, reason, f"write them in the runtime, or at `roles.{plan.launches}.env` with mpirun's `-x`"
+        )
     if not role.launched and main.get("image") != role.image:
         reason = (
             f"runs {main.get('image', 'no image')}, and a TrainJob changes only the launcher's image "
             "(kubeflow/trainer#4030)"
         )
-        yield Finding(path, reason, f"write it as `roles.{role.name}.image`, or name another runtime")
+        yield Problem(path, None, reason, f"write it as `roles.{role.name}.image`, or name another runtime")
 
 
-def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
-    """A finding if the runtime does not end the job: nodes that serve SSH never end by themselves. `_jobs` reports
-    missing jobs."""
+def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
+    """Yield a finding if the runtime does not end the job: nodes that serve SSH never end by themselves. `_jobs`
+    reports missing jobs."""
     names = {job["name"] for job in replicated_jobs(spec)}
     group = next((role.group for role in plan.roles if role.name == plan.ending_role), None)
     policy = mapping(spec["template"]["spec"].get("successPolicy"))
@@ -335,7 +317,9 @@ def _end(spec: Mapping[str, Any], plan: Plan) -> Iterator[Finding]:
             f"does not end the job when `{group}` has succeeded, so the other pods would keep running and hold their "
             "resources"
         )
-        yield Finding("template.spec.successPolicy", reason, f"name a runtime with `targetReplicatedJobs: [{group}]`")
+        yield Problem(
+            "template.spec.successPolicy", None, reason, f"name a runtime with `targetReplicatedJobs: [{group}]`"
+        )
 
 
-_RULES: tuple[Callable[[Mapping[str, Any], Plan], Iterator[Finding]], ...] = (_policy, _jobs, _admission, _pods, _end)
+_RULES: tuple[Callable[[Mapping[str, Any], Plan], Iterator[Problem]], ...] = (_policy, _jobs, _admission, _pods, _end)

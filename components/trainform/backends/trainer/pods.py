@@ -19,7 +19,7 @@ _CONTAINER = {"image": "image", "command": "command", "args": "args", "env": "en
 
 
 def _train_job(body: dict[str, Any]) -> Iterator[Pods]:
-    """The parts of pods that a TrainJob sets; its runtime has the others."""
+    """Yield the parts of pods that a TrainJob sets; its runtime has the others."""
     runtime = value_at(body, "spec.runtimeRef.name")
     elsewhere = f"the runtime {runtime}"
     patched = False
@@ -29,19 +29,16 @@ def _train_job(body: dict[str, Any]) -> Iterator[Pods]:
             continue
         is_node = job.get("name") == NODE
         patched = patched or is_node
-        yield Pods(
-            _with_trainer(body, template, ".".join((*place, *_INNER)))
-            if is_node
-            else _template(template, (*place, *_INNER)),
-            elsewhere,
-        )
+        where = ".".join((*place, *_INNER))
+        found = _with_trainer(body, template, where) if is_node else Template(1, 1, {"spec": {}, **template}, where)
+        yield Pods(found, elsewhere)
     if not patched and any(field in _trainer(body) for field in _CONTAINER):
         yield Pods(_with_trainer(body, {}, "spec.trainer"), elsewhere)
 
 
 def changed(template: Template, name: str, trained: str, job: dict[str, Any]) -> Template:
-    """The pods of the runtime's replicated job of this name with what the TrainJob changes in them, as Trainer merges
-    it. trained: the name of the replicated job that `trainer` of the TrainJob configures."""
+    """Return the pods of the runtime's replicated job of this name with what the TrainJob changes in them, as Trainer
+    merges it. trained: the name of the replicated job that `trainer` of the TrainJob configures."""
     body = template.body
     for patch, _, _ in places(job, _PATCHES):
         inner = value_at(patch, "template.spec.template") if patch.get("name") == name else None
@@ -53,8 +50,8 @@ def changed(template: Template, name: str, trained: str, job: dict[str, Any]) ->
 
 
 def _merged(base: Any, change: Any) -> Any:
-    """Kubernetes' strategic merge: mappings by their keys, items of lists by their names; any other list replaces the
-    list."""
+    """Return Kubernetes' strategic merge: mappings by their keys, items of lists by their names; any other list
+    replaces the list."""
     if isinstance(base, dict) and isinstance(change, dict):
         return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}
     if not (_are_named(base) and _are_named(change)):
@@ -77,7 +74,8 @@ def _trainer(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_trainer(body: dict[str, Any], template: dict[str, Any], place: str) -> Template:
-    """The template of the nodes with the fields of `trainer`, which Trainer sets in the container of the nodes."""
+    """Return the template of the nodes with the fields of `trainer`, which Trainer sets in the container of the
+    nodes."""
     trainer = _trainer(body)
     container = {field: trainer[key] for key, field in _CONTAINER.items() if key in trainer}
     spec = template.get("spec", {})
@@ -90,10 +88,6 @@ def _with_trainer(body: dict[str, Any], template: dict[str, Any], place: str) ->
     return Template(
         replicas, replicas, {**template, "spec": {**spec, "containers": containers}}, place, run_time=run_time
     )
-
-
-def _template(template: dict[str, Any], place: tuple[str, ...]) -> Template:
-    return Template(1, 1, {"spec": {}, **template}, ".".join(place))
 
 
 PODS = {

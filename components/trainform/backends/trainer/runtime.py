@@ -52,8 +52,8 @@ _OF_TORCH = frozenset({"torchrun", "accelerate", "command"})
 
 
 def policy(plan: Plan) -> str:
-    """The policy of Trainer for the plan. The torch policy is for one ranked role on the pod network: on the host
-    network it would use port 29500 of every node besides the planned port. A job without a policy gets all its
+    """Return the policy of Trainer for the plan. The torch policy is for one ranked role on the pod network: on the
+    host network it would use port 29500 of every node besides the planned port. A job without a policy gets all its
     variables from the plan."""
     if plan.launcher == "mpi":
         return MPI
@@ -61,15 +61,15 @@ def policy(plan: Plan) -> str:
 
 
 def conventions_of(plan: Plan) -> PodConventions:
-    """The index by the label of Indexed Jobs. The main container of every role has the name that Trainer needs for its
-    own."""
+    """Return the index by the label of Indexed Jobs. The main container of every role has the name that Trainer needs
+    for its own."""
     appended = frozenset([INDEX_VARIABLE, *VARIABLES[policy(plan)]])
     return PodConventions(INDEX_LABEL, appended=appended, container=NODE)
 
 
 def runtime_spec(plan: Plan) -> dict[str, Any]:
-    """The spec of the TrainingRuntime: everything that a TrainJob cannot set. Trainer makes the PodGroup; its queue is
-    an annotation of the template."""
+    """Return the spec of the TrainingRuntime: everything that a TrainJob cannot set. Trainer makes the PodGroup; its
+    queue is an annotation of the template."""
     template, gang = {"spec": _jobset_spec(plan)}, {}
     if plan.admission != defaults.KUEUE:
         template = {"metadata": {"annotations": {QUEUE_ANNOTATION: plan.queue.name}}, **template}
@@ -78,25 +78,20 @@ def runtime_spec(plan: Plan) -> dict[str, Any]:
 
 
 def num_nodes(plan: Plan) -> int:
-    """`numNodes` of the TrainJob: the pods of the labelled replicated job. With MPI it is all hosts; the controller
-    subtracts one if the launcher is a host too."""
+    """Return `numNodes` of the TrainJob: the pods of the labelled replicated job. With MPI it is all hosts; the
+    controller subtracts one if the launcher is a host too."""
     return plan.world.nodes if policy(plan) == MPI else _counted(plan).replicas
 
 
 def processes_per_node(plan: Plan) -> int | None:
-    """`numProcPerNode` of the TrainJob; None if no policy reads it."""
+    """Return `numProcPerNode` of the TrainJob; None if no policy reads it."""
     # the rules report a world without nodes
     return None if policy(plan) == PLAIN else plan.world.processes // max(plan.world.nodes, 1)
 
 
-def launcher_is_node(plan: Plan) -> bool:
-    """True if the launching pod is ranked."""
-    return any(role.name == plan.launches and role.ranked for role in plan.roles)
-
-
 def ml_policy(plan: Plan) -> dict[str, Any]:
-    """`mlPolicy` of the runtime. With MPI its `numNodes` is 1, since it counts the labelled launcher; the TrainJob's
-    `numNodes` counts the nodes."""
+    """Return `mlPolicy` of the runtime. With MPI its `numNodes` is 1, since it counts the labelled launcher; the
+    TrainJob's `numNodes` counts the nodes."""
     kind = policy(plan)
     if kind == PLAIN:
         return {"numNodes": num_nodes(plan)}
@@ -106,15 +101,15 @@ def ml_policy(plan: Plan) -> dict[str, Any]:
         "numProcPerNode": processes_per_node(plan),
         "mpiImplementation": "OpenMPI",
         "sshAuthMountPath": SSH_MOUNT,
-        "runLauncherAsNode": launcher_is_node(plan),
+        "runLauncherAsNode": any(role.name == plan.launches for role in plan.ranked),
     }
     return {"numNodes": 1, "mpi": mpi}
 
 
 def _jobset_spec(plan: Plan) -> dict[str, Any]:
-    """The JobSet's spec of the runtime. Roles without replicas are left out, since the controller makes at least one
-    pod for each replicated job. The launcher has no `dependsOn` for the nodes: the gang has all pods and would wait for
-    the launcher, which would wait for the gang. The launch script waits instead."""
+    """Return the JobSet's spec of the runtime. Roles without replicas are left out, since the controller makes at least
+    one pod for each replicated job. The launcher has no `dependsOn` for the nodes: the gang has all pods and would wait
+    for the launcher, which would wait for the gang. The launch script waits instead."""
     present = tuple(role for role in plan.roles if role.replicas > 0)
     # the rules report a job without pods
     spec = replicated_jobs_spec(structs.replace(plan, roles=present if present else plan.roles), conventions_of(plan))
@@ -123,7 +118,8 @@ def _jobset_spec(plan: Plan) -> dict[str, Any]:
 
 
 def _counted(plan: Plan) -> Group:
-    """The pods that the TrainJob counts: those of `node`, or its first pod if each replica has its own template."""
+    """Return the pods that the TrainJob counts: those of `node`, or its first pod if each replica has its own
+    template."""
     return next(plan.ranked[0].groups())
 
 
@@ -137,13 +133,13 @@ def _labelled(plan: Plan, job: dict[str, Any], labelled: str) -> dict[str, Any]:
 
 
 def rendezvous_words() -> list[str]:
-    """The `env` command that sets Trainer's variables to the plan's rendezvous; variables that the user's command sets
-    after it win."""
+    """Return the `env` command that sets Trainer's variables to the plan's rendezvous; variables that the user's
+    command sets after it win."""
     return ["env", *(f"{name}=$({source})" for name, source in RENDEZVOUS.items())]
 
 
 def _with_rendezvous(plan: Plan, spec: dict[str, Any]) -> dict[str, Any]:
-    """The Job with the plan's rendezvous in its nodes."""
+    """Return the Job with the plan's rendezvous in its nodes."""
     pod = spec["template"]["spec"]
     containers = [
         {**container, "command": [*rendezvous_words(), *container["command"]]}
@@ -158,29 +154,28 @@ def _with_rendezvous(plan: Plan, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def replicated_jobs(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The runtime's replicated jobs."""
+    """Return the runtime's replicated jobs."""
     jobs: list[dict[str, Any]] = spec["template"]["spec"]["replicatedJobs"]
     return jobs
 
 
 def ancestor(job: Mapping[str, Any]) -> str | None:
-    """The part of a TrainJob that configures the replicated job, by its label; None if there is no label."""
+    """Return the part of a TrainJob that configures the replicated job, by its label; None if there is no label."""
     found = mapping(mapping(job["template"].get("metadata")).get("labels")).get(ANCESTOR_LABEL)
     return None if found is None else str(found)
 
 
-def containers(job: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The containers of a replicated job's pods, without init containers."""
-    found: list[dict[str, Any]] = job["template"]["spec"]["template"]["spec"]["containers"]
-    return found
+def node_containers(job: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the containers of a replicated job that Trainer changes, which are called `node`."""
+    return [each for each in job["template"]["spec"]["template"]["spec"]["containers"] if each["name"] == NODE]
 
 
 def runtime_launcher_is_node(spec: Mapping[str, Any]) -> bool:
-    """True if the runtime's launcher is a node too."""
+    """Return True if the runtime's launcher is a node too."""
     return bool(spec.get("mlPolicy", {}).get(MPI, {}).get("runLauncherAsNode", False))
 
 
 def node_pods(spec: Mapping[str, Any], nodes: int) -> int:
-    """The number of pods of the replicated job `node` with the MPI policy, at least one. A launcher that is a node is
-    one of `nodes`."""
+    """Return the number of pods of the replicated job `node` with the MPI policy, at least one. A launcher that is a
+    node is one of `nodes`."""
     return max(nodes - 1, 1) if runtime_launcher_is_node(spec) else nodes

@@ -15,12 +15,12 @@ running (`RolePlan.stays`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend, Pods, PodsAt, value_at
+from trainform.backends.backend import Backend, Finder, Pods, PodsAt, value_at
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.notes import NOTES
 from trainform.backends.outcome import ToOutcome, ends_with_role, failed_of_pods
@@ -43,19 +43,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
 
-ENDS = (
-    "the policy `TaskCompleted: CompleteJob` of the task; with `ports: per-replica` by `minSuccess`, which counts "
-    "every pod: pods of other roles that succeed stay up until then"
-)
-# Terminated: by the policy `TerminateJob`, which a pod that fails raises where nothing restarts it. Aborted: by
-# somebody, as `vcctl job suspend` does.
-# The counts of pods are none in the status of a job that is complete (1.14.1, `killPods`), so the pods themselves say
-# it.
-OUTCOME = ToOutcome(
-    {"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"},
-    failed_pods=failed_of_pods,
-)
-END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
+_END_ACTIONS = ("CompleteJob", "TerminateJob", "AbortJob")
 _NO_ACTION = "ResumeJob"  # of a job that runs
 _EACH = (
     "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked "
@@ -68,8 +56,8 @@ _NO_SHELL = (
 )
 
 
-def rendered_policies(policies: tuple[Policy, ...]) -> list[dict[str, Any]]:
-    """Lifecycle policies as fields of Volcano's API."""
+def _rendered_policies(policies: Iterable[Policy]) -> list[dict[str, Any]]:
+    """Return lifecycle policies as fields of Volcano's API."""
     return [
         without_empty(
             {
@@ -83,19 +71,9 @@ def rendered_policies(policies: tuple[Policy, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def task_policies(role: RolePlan) -> list[dict[str, Any]]:
-    """The policies of the role's tasks, without the one that `minSuccess` replaces."""
-    return rendered_policies(tuple(policy for policy in role.policies if not _is_min_success(role, policy)))
-
-
-def min_success(plan: Plan) -> int | None:
-    """The number of pods whose success ends the job; None if a policy ends it."""
-    return next((role.replicas for role in plan.roles if role.counted), None)
-
-
-def ending_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems in jobs with a task for each replica: policies for the end of a task, and images that may have no shell
-    for trainform's script."""
+def _ending_problems(plan: Plan) -> Iterator[Problem]:
+    """Yield problems in jobs with a task for each replica: policies for the end of a task, and images that may have no
+    shell for trainform's script."""
     shells = {role.image for role in plan.roles if role.launched}
     for role in plan.roles:
         path = f"roles.{role.name}"
@@ -114,19 +92,8 @@ def ending_problems(plan: Plan) -> Iterator[Problem]:
         yield from _completion_policies("policies", plan.policies, _EACH)
 
 
-def job_endings(plan: Plan) -> tuple[Ending, ...]:
-    """Return what ends the Job while some of its pods still run."""
-    ending = (role for role in plan.roles if role.replicas and _action(plan, role, COMPLETED) in END_ACTIONS)
-    return tuple(found for role in ending for found in ends_with_role(plan, role.name))
-
-
-def restarts_endlessly(plan: Plan, role: RolePlan) -> bool:
-    """True if containers of the role are started again, and no policy acts when that has been too often."""
-    return role.restart == ON_FAILURE and is_unheeded(plan, role, TASK_FAILED)
-
-
 def is_unheeded(plan: Plan, role: RolePlan, default: Policy) -> bool:
-    """True if nothing follows upon the event of this default policy in pods of the role."""
+    """Return True if nothing follows upon the event of this default policy in pods of the role."""
     return role.replicas > 0 and _action(plan, role, default) in (None, _NO_ACTION)
 
 
@@ -135,7 +102,7 @@ def _action(plan: Plan, role: RolePlan, default: Policy) -> str | None:
 
 
 def _is_min_success(role: RolePlan, policy: Policy) -> bool:
-    """True if `minSuccess` replaces the policy."""
+    """Return True if `minSuccess` replaces the policy."""
     return role.counted and policy == COMPLETED
 
 
@@ -150,16 +117,13 @@ _TASKS = PodsAt("spec.tasks.*", least="minAvailable", scheduler="spec.schedulerN
 
 
 def _with_volumes(body: dict[str, Any]) -> Iterator[Pods]:
-    """The pods of the tasks, with the volumes of the Job, which each of them has."""
+    """Yield the pods of the tasks, with the volumes of the Job, which each of them has."""
     names = [volume.get("volumeClaimName") for volume in mappings(value_at(body, "spec.volumes"))]
     of_job = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
     for pods in _TASKS(body):
         template = pods.template
         spec = {**template.spec, "volumes": [*template.volumes(), *of_job]} if of_job else template.spec
         yield structs.replace(pods, template=structs.replace(template, body={**template.body, "spec": spec}))
-
-
-PODS = {"batch.volcano.sh/Job": (_with_volumes,)}
 
 
 # Only Volcano's plugin svc is used, for the pods' hostnames, without which they have no names in DNS; the subdomain is
@@ -187,11 +151,20 @@ class Volcano(Backend):
     DOMAIN = "volcano.sh"
     API_VERSION = "batch.volcano.sh/v1alpha1"
     PLURALS = ("jobs",)
-    PODS = PODS
-    OUTCOME = OUTCOME
+    PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {"batch.volcano.sh/Job": (_with_volumes,)}
+    # Terminated: by the policy `TerminateJob`, which a pod that fails raises if nothing restarts it. Aborted: by a
+    # person, as `vcctl job suspend` does. The status of a complete job has no counts of pods (1.14.1, `killPods`), so
+    # its pods are counted.
+    OUTCOME = ToOutcome(
+        {"Completed": "succeeded", "Failed": "failed", "Terminated": "failed", "Aborted": "stopped"},
+        failed_pods=failed_of_pods,
+    )
 
     MAKES = f"Job (`{API_VERSION}`)"
-    ENDS = ENDS
+    ENDS = (
+        "the policy `TaskCompleted: CompleteJob` of the task; with `ports: per-replica` by `minSuccess`, which counts "
+        "every pod: pods of other roles that succeed stay up until then"
+    )
     ADDS = (
         "`VC_TASK_INDEX`; for each role, or with `ports: per-replica` for each `<role>_<index>`: `VC_<ROLE>_HOSTS`, "
         "`VC_<ROLE>_NUM`, the file `/etc/volcano/<role>.host`"
@@ -210,38 +183,38 @@ class Volcano(Backend):
     }
 
     def naming(self, experiment: Experiment) -> Naming:
-        """Pods are addressed by their own names, below trainform's headless Service."""
+        """Return names by which pods are addressed below trainform's headless Service."""
         return Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True, ends_by_number=True)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
-        """Problems with policies that never act or act too early, and with too long lists of hosts."""
+        """Yield problems with policies that never act or act too early, and with too long lists of hosts."""
         yield from host_problems(plan)
-        yield from ending_problems(plan)
+        yield from _ending_problems(plan)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """Notes on roles of the training whose containers are started again without limit."""
+        """Yield notes on roles of the training whose containers are started again without limit."""
         for role in plan.roles:
-            if role.launched and restarts_endlessly(plan, role):
+            if role.launched and role.restart == ON_FAILURE and is_unheeded(plan, role, TASK_FAILED):
                 yield NOTES["restarts"].format(role=role.name, number=role.max_retry)
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)
 
     def job(self, plan: Plan) -> Manifest:
-        """The Job, with a task for each group of pods. Volcano makes the PodGroup."""
+        """Return the Job, with a task for each group of pods. Volcano makes the PodGroup."""
         conventions = self.conventions(plan)
         spec = {
             "schedulerName": SCHEDULER,
             "queue": plan.queue.name,
             "minAvailable": plan.min_available,
-            "minSuccess": min_success(plan),
+            "minSuccess": next((role.replicas for role in plan.roles if role.counted), None),
             "maxRetry": plan.max_retry,
             "priorityClassName": plan.priority_class,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
             "networkTopology": plan.topology and topology(plan.topology),
             "plugins": PLUGINS,
-            "policies": rendered_policies(plan.policies),
-            "tasks": [task(plan, role, group, conventions) for role in plan.roles for group in role.groups()],
+            "policies": _rendered_policies(plan.policies),
+            "tasks": [_task(plan, role, group, conventions) for role in plan.roles for group in role.groups()],
         }
         return job_manifest(plan, self.API_VERSION, "Job", without_empty(spec), late_refusals=_LATE_REFUSALS)
 
@@ -256,11 +229,12 @@ class Volcano(Backend):
         return controller_objects(job_body(manifests))
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
-        return job_endings(plan)
+        ending = (role for role in plan.roles if role.replicas and _action(plan, role, COMPLETED) in _END_ACTIONS)
+        return tuple(found for role in ending for found in ends_with_role(plan, role.name))
 
     def conventions(self, plan: Plan) -> PodConventions:
-        """The index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin appends its
-        lists of hosts to the `env` of every container, where the last value of a variable wins."""
+        """Return the index by Volcano's label, and VC_TASK_INDEX as its `env` plugin would set it. The svc plugin
+        appends its lists of hosts to the `env` of every container, where the last value of a variable wins."""
         groups = [group for role in plan.roles for group in role.groups()]
         appended = frozenset(variable for group in groups for variable in host_variables(group.name))
         expected = {name: {"configMapKeyRef": {"name": plan.launch_files, "key": name}} for name in self.files(plan)}
@@ -270,15 +244,15 @@ class Volcano(Backend):
         return hosts_of_separate_tasks(plan)
 
 
-def task(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
-    """The task of a group of pods."""
+def _task(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+    """Return the task of a group of pods, without the policy that `minSuccess` replaces."""
     return without_empty(
         {
             "name": group.name,
             "replicas": group.replicas,
             "minAvailable": group.min_available,
             "maxRetry": role.max_retry,
-            "policies": task_policies(role),
+            "policies": _rendered_policies(policy for policy in role.policies if not _is_min_success(role, policy)),
             "template": pod_template(plan, role, group, conventions),
         }
     )

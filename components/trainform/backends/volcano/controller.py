@@ -21,7 +21,7 @@ HOSTS_MOUNT = "/etc/volcano"
 
 
 def controller_objects(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-    """The pods in the order of tasks, and the data of the svc plugin's ConfigMap by its name."""
+    """Return the pods in the order of tasks, and the data of the svc plugin's ConfigMap by its name."""
     hosts = _hosts_name(job)
     variables = [
         {"name": variable, "valueFrom": {"configMapKeyRef": {"name": hosts, "key": variable}}}
@@ -33,8 +33,7 @@ def controller_objects(job: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[
 
 
 def host_variables(task: str) -> tuple[str, str]:
-    """The names of the variables in which the svc plugin lists the hosts of a task, and their number, in every
-    container."""
+    """Return the names of the variables with the hosts of a task, and with their number."""
     stem = f"VC_{task.upper().replace('-', '_')}"
     return f"{stem}_HOSTS", f"{stem}_NUM"
 
@@ -54,27 +53,11 @@ def _pod(job: dict[str, Any], task: dict[str, Any], index: int, variables: list[
     spec = template["spec"]
     spec.setdefault("hostname", name)
     spec.setdefault("schedulerName", job["spec"]["schedulerName"])
-    _mount_volumes(job, spec)
     for container in [*spec.get("initContainers", []), *spec["containers"]]:
         container.setdefault("env", []).extend(variables)
         container.setdefault("volumeMounts", []).append({"name": hosts, "mountPath": HOSTS_MOUNT})
     spec.setdefault("volumes", []).append({"name": hosts, "configMap": {"name": hosts}})
     return pod_from_template(name, metadata["namespace"], template, labels)
-
-
-def _mount_volumes(job: dict[str, Any], spec: dict[str, Any]) -> None:
-    """The job's own volumes, in all containers of a pod but those of its start: a claim once. A claim that Volcano
-    makes is empty at first."""
-    seen = set()
-    for index, volume in enumerate(job["spec"].get("volumes", [])):
-        claim, name = volume.get("volumeClaimName"), f"{job['metadata']['name']}-volume-{index}"
-        if claim is not None and claim in seen:
-            continue
-        seen.add(claim)
-        source = {"emptyDir": {}} if claim is None else {"persistentVolumeClaim": {"claimName": claim}}
-        spec.setdefault("volumes", []).append({"name": name, **source})
-        for container in spec["containers"]:
-            container.setdefault("volumeMounts", []).append({"name": name, "mountPath": volume["mountPath"]})
 
 
 def _hosts_name(job: dict[str, Any]) -> str:
@@ -100,7 +83,7 @@ def _hosts(job: dict[str, Any]) -> dict[str, str]:
 
 
 def host_problems(plan: Plan) -> Iterator[Problem]:
-    """Problems with lists of hosts that let no program start, or are too long for the ConfigMap."""
+    """Yield problems with lists of hosts that let no program start, or are too long for the ConfigMap."""
     written = 0
     for role in plan.roles:
         sizes = dict(_lists(plan, role))
@@ -123,7 +106,7 @@ def host_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _lists(plan: Plan, role: RolePlan) -> Iterator[tuple[str, int]]:
-    """The variable with the hosts of each of the role's tasks, and how many bytes they are: names and commas."""
+    """Yield the variable with the hosts of each of the role's tasks, and how many bytes they are: names and commas."""
     pods = plan.pods_of(role)
     for group in role.groups():
         addresses = [pod.address for pod in itertools.islice(pods, group.replicas)]
@@ -131,8 +114,8 @@ def _lists(plan: Plan, role: RolePlan) -> Iterator[tuple[str, int]]:
 
 
 def hosts_of_separate_tasks(plan: Plan) -> dict[str, str]:
-    """The hosts, and their number, of each role whose replicas are separate tasks: the plugin lists hosts by task, not
-    by role. They are in a ConfigMap, since in the templates they would take space with the square of the replicas."""
+    """Return the hosts, and their number, of each role whose replicas are separate tasks: the plugin lists hosts by
+    task. They are in a ConfigMap, since in the templates they would take space with the square of the replicas."""
     values: dict[str, str] = {}
     for role in plan.roles:
         if role.per_replica:
