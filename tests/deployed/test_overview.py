@@ -17,7 +17,7 @@ from tests.support.live_objects import pod, volcano_job
 from tests.support.samples import CLUSTER, JOB
 from tests.support.websites import website
 from trainform import defaults
-from trainform.deployed.overview import Overview, age, overview
+from trainform.deployed.overview import Overview, accelerators_of_roles, age, overview
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.spec import Environment, Experiment
@@ -133,3 +133,21 @@ def test_the_reads_do_not_grow_with_the_stacks(read: Any) -> None:
 )
 def test_an_age_has_its_two_largest_units(created: str, shown: str) -> None:
     assert age(created, datetime.datetime(2026, 11, 23, 12, tzinfo=datetime.UTC)) == shown
+
+
+def test_the_kinds_of_all_roles_are_added() -> None:
+    roles = {
+        "master": {"accelerators": {"a800": 8}},
+        "worker": {"replicas": 3, "accelerators": {"a800": "8", "l40s": 1}},
+    }
+    assert accelerators_of_roles(roles) == {"a800": 32, "l40s": 3}
+
+
+@pytest.mark.parametrize(
+    "count",
+    ["1e9999999", "9" * 5000, "-8", "NaN", "Infinity", 1e300, True, None, [], {"a": 1}],
+    ids=lambda each: str(each)[:9],
+)
+def test_what_is_no_count_is_none_and_takes_no_time(count: Any) -> None:
+    assert not accelerators_of_roles({"worker": {"replicas": count, "accelerators": {"a800": 8}}})
+    assert not accelerators_of_roles({"worker": {"accelerators": {"a800": count}}})

@@ -6,7 +6,7 @@ import importlib.metadata
 
 from tools.docs.markdown import page, paragraph, table
 from trainform.local.toolchain.parts import PINS, PLUGIN_VERSION, PULUMI_VERSION
-from trainform.local.toolchain.pinned import Module
+from trainform.local.toolchain.releases import Module
 
 INTRODUCTION = """\
 Written by `make golden` from the pins in `components/trainform/local/toolchain/pins`. These are the versions that a \

@@ -9,8 +9,7 @@ import pytest
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.addons import KUBE_SCHEDULER
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, KUBERNETES_VERSION, PINS, Part
-from trainform.local.toolchain.pinned import Module
-from trainform.local.toolchain.releases import IMAGE, MODULE, RELEASES
+from trainform.local.toolchain.releases import IMAGE, MODULE, RELEASES, Module
 from trainform.local.toolchain.resolving import ResolvedRelease, module_proxy, resolve_release
 
 PARTS = (*CONTROL_PLANE_PARTS, KUBE_SCHEDULER)

@@ -16,8 +16,7 @@ from trainform.backends.judged import judged_job
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.manifest import resource_name
-from trainform.resources.policy_pack.judgement import Resource, Verdict, key_of_resource, verdict
-from trainform.resources.policy_pack.properties import plain
+from trainform.resources.policy_pack.judgement import Resource, Verdict, key_of_resource, plain, verdict
 from trainform.rules.limits.table import BY_CODE, RULES, judge
 from trainform.spec.environment import Environment
 from trainform.spec.limits import Waiver

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 from tests.resources.policy_pack.judging import COMPONENT, ELSEWHERE, GOOD, KINDS, REGISTRY, TODAY, found, raw_objects
 from tests.support.samples import environment
-from trainform.resources.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
-from trainform.resources.policy_pack.properties import UNKNOWN, plain
+from trainform.resources.policy_pack.judgement import (
+    UNKNOWN,
+    Resource,
+    Verdict,
+    cluster_verdict,
+    environment_verdict,
+    plain,
+    verdict,
+)
 from trainform.rules.limits.table import RULES
 
 ANY = st.recursive(

@@ -13,8 +13,7 @@ from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import cache_folder
 from trainform.local.toolchain.golang import find_go
 from trainform.local.toolchain.parts import PINS
-from trainform.local.toolchain.pinned import Module
-from trainform.local.toolchain.releases import MODULE, Release
+from trainform.local.toolchain.releases import MODULE, Module, Release
 
 PROXY_VARIABLE = "GOPROXY"
 # The names of systems and processors in releases and images; Pulumi uses other names.

@@ -29,8 +29,16 @@ from trainform.console.lines import escaped
 from trainform.errors import CommandLineError, TrainformError
 from trainform.job.check import check_environment
 from trainform.project import project_root
-from trainform.resources.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
-from trainform.resources.policy_pack.properties import CLUSTERS, kubernetes_object, plain
+from trainform.resources.policy_pack.judgement import (
+    CLUSTERS,
+    Resource,
+    Verdict,
+    cluster_verdict,
+    environment_verdict,
+    kubernetes_object,
+    plain,
+    verdict,
+)
 from trainform.rules.limits.object_rules import queues_in
 from trainform.rules.limits.rule import Judged, Rule
 from trainform.rules.limits.table import RULES
