@@ -7,7 +7,6 @@ import contextlib
 import os
 import queue
 import socket
-import struct
 import threading
 import time
 import uuid
@@ -35,38 +34,6 @@ NO_DAEMON_FIX = (
     "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set "
     "DOCKER_HOST"
 )
-
-
-STDOUT, STDERR = 1, 2  # as Docker numbers them
-FRAME = struct.Struct(">BxxxL")  # before each piece of output: its stream and length
-
-
-class ContainerStreams:
-    """The streams of a program in a container. Reading has no time limit. stream: docker-py's."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._socket = getattr(
-            stream, "_sock", stream
-        )  # of some kinds of connection docker-py has the reader's side alone
-        self._socket.settimeout(None)
-        # docker-py hands out the socket below what has read the answer's head, and maybe with it what came right after
-        self._reader = stream._response.raw._fp.fp
-
-    def output(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the pieces of its output, each with STDOUT or STDERR, until the program ends."""
-        while len(head := self._reader.read(FRAME.size)) == FRAME.size:
-            kind, length = FRAME.unpack(head)
-            yield kind, self._reader.read(length)
-
-    def write(self, data: bytes) -> None:
-        """Write to its standard input; OSError if nothing reads it any more. For one thread at a time."""
-        self._socket.sendall(data)
-
-    def close(self) -> None:
-        """Close the streams. The program goes on."""
-        self._stream._response.close()
-        self._stream.close()
 
 
 class RemovedError(Exception):
@@ -206,31 +173,11 @@ class Engine:
             runs = bool(client.inspect_container(container)["State"]["Running"])
             return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
 
-    @contextlib.contextmanager
-    def attached(self, container: str) -> Iterator[ContainerStreams]:
-        """The streams of a container's program. Attached before the start, they have all of its output."""
-        with self._client() as client:
-            params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            with contextlib.closing(ContainerStreams(client.attach_socket(container, params))) as streams:
-                yield streams
-
-    def running(self, **labels: str) -> str | None:
-        """Return the id of this rehearsal's running container with these labels; None if there is none."""
-        expected = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
-        with self._client() as client:
-            found = client.containers(filters={"label": [f"{key}={value}" for key, value in expected.items()]})
-            return str(found[0]["Id"]) if found else None
-
-    def execute(self, container: str, command: Sequence[str], on_output: Callable[[int, bytes], None]) -> int:
-        """Run a command in a container, and return its exit code. on_output gets STDOUT or STDERR, and some output."""
-        with self._client() as client:
-            execution = client.exec_create(container, list(command))["Id"]
-            with contextlib.closing(ContainerStreams(client.exec_start(execution, socket=True))) as streams:
-                for kind, data in streams.output():
-                    on_output(kind, data)
-            while (state := client.exec_inspect(execution))["Running"]:
-                time.sleep(RETRY_SECONDS)
-            return int(state["ExitCode"])
+    def execute(self, container: str, command: Sequence[str]) -> None:
+        """Start a program next to the container's own, and return at once. Nothing happens if the container has ended,
+        or if its image does not have the program."""
+        with contextlib.suppress(RemovedError, TrainformError), self._client() as client:
+            client.exec_start(client.exec_create(container, list(command))["Id"], detach=True)
 
     def wait(self, container: str) -> int:
         """Wait for the end of the container, and return its exit code."""

@@ -23,8 +23,7 @@ from trainform.errors import TrainformError
 from trainform.local.rehearsal.docker.engine import Engine
 from trainform.local.rehearsal.docker.pulled_images import ready_images
 from trainform.local.rehearsal.kubelet.volumes import host_paths
-from trainform.local.rehearsal.kubexec.bridge import Bridge
-from trainform.local.rehearsal.kubexec.delivery import insert_relays
+from trainform.local.rehearsal.kubexec.delivery import insert_stand_ins
 from trainform.local.rehearsal.run.display import Display
 from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.local.rehearsal.run.pod_runner import PodRunner, RunContext
@@ -80,7 +79,7 @@ def rehearsal(
     """
     import platformdirs
 
-    workload = insert_relays(workload if options.image is None else replace_nslookup(workload))
+    workload = insert_stand_ins(workload if options.image is None else replace_nslookup(workload))
     if not workload.pods:
         raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
     lock = platformdirs.user_state_path("trainform") / "rehearsals" / workload.experiment / "lock"
@@ -120,10 +119,7 @@ class Rehearsal:
         self._engine = engine
         self._infrastructure = infrastructure
         self._masked = Masker(workload.secrets)
-        self._bridge = Bridge(engine, self.records, workload, self._write_line)
-        self._context = RunContext(
-            engine, infrastructure, self.records, workload.restarts, self._write_line, self._bridge
-        )
+        self._context = RunContext(engine, infrastructure, self.records, workload, self._write_line)
         self._runners: dict[str, PodRunner] = {}
         self._deadline = 0.0
 
@@ -165,7 +161,6 @@ class Rehearsal:
         self._engine.remove_all()
         for runner in self._runners.values():
             runner.join()
-        self._bridge.join()
 
     def _is_complete(self, records: Sequence[PodRecord]) -> bool:
         needed = self.workload.ends_with if self.workload.ends_with else {record.pod for record in records}
