@@ -5,7 +5,6 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import os
-import queue
 import socket
 import threading
 import time
@@ -41,7 +40,7 @@ class RemovedError(Exception):
 
 
 class Engine:
-    """A connection to Docker for one rehearsal, for several threads. Its errors are `TrainformError`.
+    """Docker for one rehearsal and its threads. Its errors are `TrainformError`.
 
     lock: the file that allows its holder to remove what an earlier rehearsal of the experiment left.
     """
@@ -56,31 +55,18 @@ class Engine:
         self._closed = False
         self._making = 0
         self._under_way = threading.Condition()
-        self._idle: queue.SimpleQueue[APIClient] = queue.SimpleQueue()
-        self._open: list[APIClient] = []
         self._errors = _errors()
         self._missing = docker.errors.NotFound
         self._settings = docker.utils.kwargs_from_env()
-        first = _connect(self._settings, TIMEOUT_SECONDS)
-        self._version = first.api_version
-        self._open.append(first)
-        self._idle.put(first)
-
-    def close(self) -> None:
-        """Close the connections."""
-        for client in self._open:
-            client.close()
+        with contextlib.closing(_connect(self._settings, TIMEOUT_SECONDS)) as client:
+            self._version = client.api_version
 
     @contextlib.contextmanager
     def _client(self) -> Iterator[APIClient]:
-        """A connection for the caller alone, since docker-py's clients are not made for several threads at a time."""
-        try:
-            client = self._idle.get_nowait()
-        except queue.Empty:
-            import docker
+        """Yield a connection for the caller alone: docker-py's clients are not made for several threads at a time."""
+        import docker
 
-            client = docker.APIClient(**self._settings, version=self._version, timeout=TIMEOUT_SECONDS)
-            self._open.append(client)
+        client = docker.APIClient(**self._settings, version=self._version, timeout=TIMEOUT_SECONDS)
         try:
             yield client
         except self._missing as error:
@@ -88,7 +74,7 @@ class Engine:
         except self._errors as error:
             raise TrainformError(f"Docker: {one_line(error)}") from None
         finally:
-            self._idle.put(client)
+            client.close()
 
     def image(self, name: str) -> Image | None:
         """Return the image; None if it is not on this machine."""
@@ -101,10 +87,9 @@ class Engine:
 
     def pull(self, name: str) -> None:
         """Fetch an image from its registry; TrainformError if that fails."""
-        repository, tag = repository_and_tag(name)
         try:
             with self._client() as client:
-                client.pull(repository, tag=tag)
+                client.pull(name)
         except RemovedError as error:
             raise TrainformError(str(error)) from None
 
@@ -166,12 +151,6 @@ class Engine:
         """Yield the output of the container, piece by piece, until it ends."""
         with self._client() as client:
             yield from client.logs(container, stream=True, follow=True, stdout=True, stderr=True)
-
-    def output_so_far(self, container: str) -> tuple[str, bool]:
-        """Return the output of the container so far, and whether it runs."""
-        with self._client() as client:
-            runs = bool(client.inspect_container(container)["State"]["Running"])
-            return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
 
     def execute(self, container: str, command: Sequence[str]) -> None:
         """Start a program next to the container's own, and return at once. Nothing happens if the container has ended,
@@ -310,14 +289,3 @@ def one_line(error: BaseException) -> str:
     explanation = getattr(error, "explanation", None)
     text = str(error) if explanation is None else str(explanation)
     return " ".join(text.split())
-
-
-def repository_and_tag(name: str) -> tuple[str, str | None]:
-    """Return the repository, and the tag or digest. Without one it is `latest`: Docker would fetch every tag."""
-    if "@" in name:
-        repository, _, digest = name.partition("@")
-        return repository, digest
-    repository, colon, tag = name.rpartition(":")
-    if not colon or "/" in tag:
-        return name, "latest"
-    return repository, tag

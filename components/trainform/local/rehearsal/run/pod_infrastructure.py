@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from msgspec import Struct
 from trainform.errors import TrainformError
 from trainform.local.rehearsal.checks import checked_volumes
 from trainform.local.rehearsal.docker.engine import Engine
-from trainform.local.rehearsal.docker.forwarding import READY, Forwarder, forwarders
+from trainform.local.rehearsal.docker.forwarding import Forwarder, forwarders
 from trainform.local.rehearsal.docker.request_bodies import (
     SANDBOX_FOLDER,
     Image,
@@ -32,8 +31,6 @@ from trainform.local.rehearsal.kubelet.fields import Place, Sources
 from trainform.local.rehearsal.kubelet.placement import Sandbox, place_pods
 from trainform.local.rehearsal.kubelet.volumes import Volume, container_mounts, fs_group, needed_folders, used_volumes
 from trainform.local.rehearsal.workload import Workload, containers, pod_name
-
-POLL_SECONDS = 0.05
 
 
 class RunningSandbox(Struct, frozen=True):
@@ -141,21 +138,14 @@ class PodInfrastructure:
             self._engine.put(container, archive(entries))
 
     def _start_forwarder(self, forwarder: Forwarder) -> None:
-        """Start a Service's container and wait for its ports. TrainformError if its program ends before."""
+        """Start a Service's container. TrainformError if its image lacks Python."""
         image = self._images[self._workload.pod(forwarder.pod)["spec"]["containers"][0]["image"]]
         body = forwarder_body(forwarder.command(), forwarder.aliases, self._network, image.name)
         container = self._engine.make_container(f"service-{forwarder.service}", body)
-        output, runs = "", True
         try:
             self._engine.start(container)
-            while READY not in output and runs:
-                time.sleep(POLL_SECONDS)
-                output, runs = self._engine.output_so_far(container)
         except TrainformError as error:
-            output, runs = error.message, False
-        if not runs:
             raise TrainformError(
-                f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: "
-                f"{' '.join(output.split())}",
+                f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: {error.message}",
                 "the program that forwards a Service needs `python3` in the image of the pods",
-            )
+            ) from None

@@ -84,25 +84,22 @@ def rehearsal(
         raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
     lock = platformdirs.user_state_path("trainform") / "rehearsals" / workload.experiment / "lock"
     engine = Engine(workload.experiment, lock)
-    try:
-        with endings_as_interrupts(), hold(lock, f"rehearsal of {workload.experiment}", progress):
-            left = engine.remove_leftovers()
-            if left:
-                progress.note(f"removed {left} objects of a rehearsal of {workload.experiment} that was killed")
-            infrastructure = PodInfrastructure(engine, workload, options.claims)
-            images = ready_images(engine, workload, options.image, progress)
-            running = Rehearsal(workload, options, display, engine, infrastructure)
-            try:
-                with progress.step(f"making the network, volumes and names of {len(workload.pods)} pods"):
-                    infrastructure.create(images)
-                with display.watch(running.names, running.rows):
-                    running.begin()
-                    yield running
-            finally:
-                with uninterrupted():
-                    running.stop()
-    finally:
-        engine.close()
+    with endings_as_interrupts(), hold(lock, f"rehearsal of {workload.experiment}", progress):
+        left = engine.remove_leftovers()
+        if left:
+            progress.note(f"removed {left} objects of a rehearsal of {workload.experiment} that was killed")
+        infrastructure = PodInfrastructure(engine, workload, options.claims)
+        images = ready_images(engine, workload, options.image, progress)
+        running = Rehearsal(workload, options, display, engine, infrastructure)
+        try:
+            with progress.step(f"making the network, volumes and names of {len(workload.pods)} pods"):
+                infrastructure.create(images)
+            with display.watch(running.names, running.rows):
+                running.begin()
+                yield running
+        finally:
+            with signal_handler(ENDING, signal.SIG_IGN):
+                running.stop()
 
 
 class Rehearsal:
@@ -224,13 +221,6 @@ def endings_as_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
     with signal_handler(ENDING, interrupt):
-        yield
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Inside the block, signals that would end the program are ignored."""
-    with signal_handler(ENDING, signal.SIG_IGN):
         yield
 
 
