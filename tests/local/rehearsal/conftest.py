@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.local.rehearsal.probed_pods import Clusters, made_clusters
+from tests.local.rehearsal.probed_pods import Cluster, Clusters
+from tests.support.samples import plan
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
 from trainform.console.progress import SILENT
-from trainform.local.rehearsal.run.rehearse import ENDING
 
 
 @pytest.fixture(scope="session")
@@ -20,17 +19,6 @@ def docker_daemon() -> None:
     """A daemon that answers. `make rehearse` and `.ci/run` start one; this fixture does not."""
     if daemon.version() is None:
         pytest.skip("no Docker daemon answers: `make rehearse` starts one and runs these tests")
-
-
-@pytest.fixture
-def default_signals() -> Iterator[None]:
-    """Signals as in a terminal: `nohup make test` ignores the hangup, and the tested programs would inherit that."""
-    before = {
-        number: signal.signal(number, signal.SIG_DFL) for number in ENDING if signal.getsignal(number) == signal.SIG_IGN
-    }
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +33,14 @@ def image(docker_daemon: None) -> str:
 
 
 @pytest.fixture
-def clusters(image: str, tmp_path: Path) -> Iterator[Clusters]:
-    """Pods of a probe, which end with the test."""
-    yield from made_clusters(image, tmp_path)
+def clusters(image: str) -> Iterator[Clusters]:
+    """A function that makes the network of a plan for pods with a probe. They end with the test."""
+    made: list[Cluster] = []
+
+    def make(**parts: Any) -> Cluster:
+        made.append(Cluster(image, plan(**parts)))
+        return made[-1]
+
+    yield make
+    for cluster in made:
+        cluster.remove()

@@ -6,13 +6,10 @@ from __future__ import annotations
 import dataclasses
 import subprocess
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.support.samples import plan
 from trainform.local.rehearsal.probe import MOUNT, PROGRAMS, expectations
 from trainform.plan import Plan
 from trainform.plan.model import Pod
@@ -39,8 +36,8 @@ class Ended:
 class Cluster:
     """Containers on one network, with the names that a headless Service publishes."""
 
-    def __init__(self, image: str, made: Plan, folder: Path) -> None:
-        self.image, self.plan, self.folder = image, made, folder
+    def __init__(self, image: str, made: Plan) -> None:
+        self.image, self.plan = image, made
         self.network = f"probes-{uuid.uuid4().hex[:8]}"
         self.pods = list(made.pods())
         docker("network", "create", self.network)
@@ -57,7 +54,7 @@ class Cluster:
         docker(
             "run", "--detach", "--init", "--name", self._container(pod), "--network", self.network,
             "--hostname", name, "--domainname", service, "--network-alias", pod.address,
-            "--volume", f"{PROGRAMS}:{MOUNT}:ro", "--volume", f"{self.folder}:/ssh:ro",
+            "--volume", f"{PROGRAMS}:{MOUNT}:ro",
             *(word for key, value in {**variables, **env}.items() for word in ("--env", f"{key}={value}")),
             self.image, *command,
         )  # fmt: skip
@@ -100,17 +97,3 @@ def _ended(code: int, output: str) -> Ended:
 
 
 Clusters = Callable[..., Cluster]
-
-
-def made_clusters(image: str, folder: Path) -> Iterator[Clusters]:
-    """The body of a fixture: a function that makes a cluster for the plan of an experiment; all are removed at the
-    end."""
-    made: list[Cluster] = []
-
-    def make(**parts: Any) -> Cluster:
-        made.append(Cluster(image, plan(**parts), folder))
-        return made[-1]
-
-    yield make
-    for cluster in made:
-        cluster.remove()

@@ -47,16 +47,6 @@ def connected(cluster: Cluster, pod: Pod) -> None:
     cluster.run(pod, "sh", "-c", f"until grep -q ':{PORT:04X} 01' /proc/net/tcp*; do sleep 0.2; done")
 
 
-def formed(cluster: Cluster, pods: list[Pod]) -> None:
-    """The process of each pod has printed its line, and rank 0 the last one."""
-    ended = [cluster.ended(pod) for pod in pods]
-    assert [end.code for end in ended] == [0] * len(pods), [end.output for end in ended]
-    total = sum(range(len(pods)))
-    lines = [f"rank {rank} of {len(pods)} on {pod.name}: all-reduce {total} = {total}" for rank, pod in enumerate(pods)]
-    last = f"world formed: {len(pods)} processes on {len(pods)} nodes"
-    assert sorted(line for end in ended for line in end.reported) == sorted([*lines, last])
-
-
 @pytest.mark.shows("a probe")
 def test_a_single_process(clusters: Clusters) -> None:
     cluster = clusters(roles={"worker": {"replicas": 1}})
@@ -71,17 +61,6 @@ def test_a_wrong_world_size_is_named(clusters: Clusters) -> None:
     for pod in pods:
         ended = cluster.ended(pod)
         assert (ended.code, ended.reported) == (1, ["WORLD_SIZE is 3, the plan says 2"])
-
-
-def test_wrong_slots_are_named_with_their_host(clusters: Clusters) -> None:
-    """torchrun starts one process where the plan has two: every process names the node with too few."""
-    cluster = clusters(launcher=TORCHRUN, roles=TWO_NODES)
-    pods = [cluster.start(place, torchrun(cluster, place, processes=2 - place)) for place in range(2)]
-    short = f"WORLD_SIZE is 3, the plan says 4: {pods[1].name} runs 1 process, the plan says 2"
-    for pod in pods:
-        ended = cluster.ended(pod)
-        assert ended.code == 1
-        assert set(ended.reported) == {short}
 
 
 def test_missing_peers_are_named(clusters: Clusters) -> None:

@@ -29,12 +29,6 @@ def tensorflow(cluster: Cluster, place: int, **env: str) -> Pod:
     return cluster.start(place, ["python3", f"{MOUNT}/probe_tensorflow.py"], **{"TF_CONFIG": config, **env})
 
 
-def test_an_evaluator_is_outside(clusters: Clusters) -> None:
-    cluster = clusters(launcher=TENSORFLOW, roles={**TASKS, "evaluator": {"replicas": 1}})
-    ended = cluster.ended(tensorflow(cluster, 3))
-    assert (ended.code, ended.reported) == (0, ["evaluator 0 is outside of the cluster of 3 tasks"]), ended.output
-
-
 def test_the_coordinator_stays_until_every_worker_has_found_every_task(clusters: Clusters) -> None:
     """Worker 1 sees the parameter server long after worker 0 has its sum. Parameter servers stay, as real ones do."""
     cluster = clusters(launcher=TENSORFLOW, roles={**TASKS, "evaluator": {"replicas": 1}})
@@ -52,8 +46,10 @@ def test_the_coordinator_stays_until_every_worker_has_found_every_task(clusters:
     assert cluster.runs(server)
 
 
-def test_a_missing_task_is_named(clusters: Clusters) -> None:
-    cluster = clusters(launcher=TENSORFLOW, roles=TASKS)
+def test_a_missing_task_is_named_and_an_evaluator_is_outside(clusters: Clusters) -> None:
+    cluster = clusters(launcher=TENSORFLOW, roles={**TASKS, "evaluator": {"replicas": 1}})
+    outside = cluster.ended(tensorflow(cluster, 3))
+    assert (outside.code, outside.reported) == (0, ["evaluator 0 is outside of the cluster of 3 tasks"])
     first = tensorflow(cluster, 1, TRAINFORM_PROBE_TIMEOUT="5")
     hangs = cluster.start(2, ["sleep", "600"])
     ended = cluster.ended(first)

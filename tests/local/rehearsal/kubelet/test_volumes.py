@@ -31,16 +31,6 @@ def volumes(*specs: dict[str, Any], folders: dict[str, Path] | None = None, **se
     return pod_volumes(asked, NODE, {} if folders is None else folders)
 
 
-def test_every_key_is_a_file() -> None:
-    assert entries({"secret": {"secretName": "ssh"}}) == {
-        "id_ed25519": (0o644, 0, b"PRIVATE"),
-        "id_ed25519.pub": (0o644, 0, b"public"),
-    }
-    assert entries({"configMap": {"name": "launch", "defaultMode": 0o555}}) == {
-        "launch.sh": (0o555, 0, b"exec torchrun")
-    }
-
-
 def test_projected_volumes_hold_several_sources() -> None:
     projected = {
         "defaultMode": 0o440,
