@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 import pytest
 
-from tests.local.rehearsal.recorded import Recorded
 from trainform import defaults
 from trainform.local.rehearsal.docker.engine import OWNER_LABEL
 from trainform.local.rehearsal.kubelet.fields import Place, Sources
+from trainform.local.rehearsal.run.display import ConsoleDisplay, Rows
 from trainform.local.rehearsal.run.rehearse import Options, Outcome, Rehearsal, rehearse
 from trainform.local.rehearsal.workload import Workload
 
@@ -57,6 +58,28 @@ def workload(*pods: dict[str, Any], **parts: Any) -> Workload:
 def sources(asked: dict[str, Any], **parts: Any) -> Sources:
     """The sources of a pod's values."""
     return Sources(workload(asked, **parts), asked, PLACE)
+
+
+class Recorded(ConsoleDisplay):
+    """A display that keeps what a rehearsal shows: (pod, line) in `lines`, and the notes in `notes`."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, str]] = []
+        self.notes: list[str] = []
+
+    @contextlib.contextmanager
+    def watch(self, names: Sequence[tuple[str, str]], rows: Rows) -> Iterator[None]:
+        yield
+
+    def line(self, pod: str, text: str) -> None:
+        self.lines.append((pod, text))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def of(self, pod: str) -> list[str]:
+        """The lines that one pod wrote."""
+        return [text for name, text in self.lines if name == pod]
 
 
 def run_rehearsal(asked: Workload, image: str, **options: Any) -> tuple[Outcome, Recorded]:

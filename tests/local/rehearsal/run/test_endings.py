@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.local.rehearsal.recorded import Recorded
 from tests.local.rehearsal.workloads import (
+    Recorded,
     docker_objects,
     full_name,
     own_state_folder,

@@ -24,7 +24,7 @@ from trainform.local.rehearsal.docker.engine import Engine
 from trainform.local.rehearsal.docker.pulled_images import ready_images
 from trainform.local.rehearsal.kubelet.volumes import host_paths
 from trainform.local.rehearsal.kubexec.delivery import insert_stand_ins
-from trainform.local.rehearsal.run.display import Display
+from trainform.local.rehearsal.run.display import ConsoleDisplay
 from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.local.rehearsal.run.pod_runner import PodRunner, RunContext
 from trainform.local.rehearsal.run.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
@@ -63,7 +63,7 @@ class Outcome(Struct, frozen=True):
         return not self.problem
 
 
-def rehearse(workload: Workload, options: Options, display: Display, progress: Progress = SILENT) -> Outcome:
+def rehearse(workload: Workload, options: Options, display: ConsoleDisplay, progress: Progress = SILENT) -> Outcome:
     """Run the pods to their end, and remove all objects. InputError or TrainformError if they cannot be started."""
     with rehearsal(workload, options, display, progress) as running:
         return running.wait()
@@ -71,7 +71,7 @@ def rehearse(workload: Workload, options: Options, display: Display, progress: P
 
 @contextlib.contextmanager
 def rehearsal(
-    workload: Workload, options: Options, display: Display, progress: Progress = SILENT
+    workload: Workload, options: Options, display: ConsoleDisplay, progress: Progress = SILENT
 ) -> Iterator[Rehearsal]:
     """Run the pods while the block runs, and remove all objects at its end.
 
@@ -106,7 +106,12 @@ class Rehearsal:
     """A rehearsal whose pods run; `rehearsal` makes it."""
 
     def __init__(
-        self, workload: Workload, options: Options, display: Display, engine: Engine, infrastructure: PodInfrastructure
+        self,
+        workload: Workload,
+        options: Options,
+        display: ConsoleDisplay,
+        engine: Engine,
+        infrastructure: PodInfrastructure,
     ) -> None:
         self.workload = workload
         self.names = [(pod_name(pod), short_name(pod)) for pod in workload.pods]
