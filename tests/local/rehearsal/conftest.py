@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
-from tests.local.rehearsal.probed_pods import Cluster, Clusters
-from tests.support.samples import plan
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
 from trainform.console.progress import SILENT
@@ -30,17 +25,3 @@ def image(docker_daemon: None) -> str:
         return rehearsal_image.ensure(SILENT)
     except NotHereError as error:
         pytest.skip(f"the rehearsal image cannot be built on this machine: {error.message}")
-
-
-@pytest.fixture
-def clusters(image: str) -> Iterator[Clusters]:
-    """A function that makes the network of a plan for pods with a probe. They end with the test."""
-    made: list[Cluster] = []
-
-    def make(**parts: Any) -> Cluster:
-        made.append(Cluster(image, plan(**parts)))
-        return made[-1]
-
-    yield make
-    for cluster in made:
-        cluster.remove()

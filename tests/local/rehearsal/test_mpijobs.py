@@ -6,13 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.local.rehearsal.workloads import full_name, own_state_folder, pod, run_to_success, workload
-from tests.support.samples import experiment, plan
+from tests.local.rehearsal.workloads import full_name, own_state_folder, pod, run_to_success, with_probe, workload
 from trainform.backends.kubeflow.controller import KUBEXEC
-from trainform.local.rehearsal.probe import probed
-from trainform.local.rehearsal.sources import workload_of_plan
-from trainform.local.rehearsal.workload import Workload
-from trainform.plan import Plan
 
 pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("MPIJobs of every kind")]
 state = pytest.fixture(autouse=True)(own_state_folder)
@@ -42,17 +37,12 @@ WORLDS: dict[str, tuple[dict[str, Any], str, int]] = {
 }
 
 
-def with_probe(parts: dict[str, Any]) -> tuple[Plan, Workload]:
-    planned = plan(**parts)
-    return planned, probed(workload_of_plan(planned), planned, experiment(**parts).launcher)
-
-
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_world_forms(name: str, image: str) -> None:
     parts, formed, processes = WORLDS[name]
-    planned, asked = with_probe(parts)
+    planned, asked = with_probe(**parts)
     display = run_to_success(asked, image, timeout=300)
-    lines = [line.partition("probe: ")[2] for line in display.of(f"{planned.job}-launcher") if "probe: " in line]
+    lines = display.probes(f"{planned.job}-launcher")
     assert formed in lines
     assert len([line for line in lines if line.startswith("rank ")]) == processes
     assert any("`kubectl exec` reaches the pods of this rehearsal" in note for note in display.notes)

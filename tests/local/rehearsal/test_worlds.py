@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.local.rehearsal.workloads import own_state_folder, run_rehearsal, run_to_success
-from tests.support.samples import experiment, plan
-from trainform.local.rehearsal.probe import probed
+from tests.local.rehearsal.workloads import own_state_folder, run_rehearsal, run_to_success, with_probe
+from tests.support.samples import plan
 from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import pod_name
 
@@ -34,8 +33,7 @@ DEEPSPEED: dict[str, Any] = {
 
 def test_a_broken_world_is_explained(image: str) -> None:
     """Without host keys and without the last pod: both at once, because each takes the whole time of the wait."""
-    made = plan(**DEEPSPEED)
-    workload = probed(workload_of_plan(made), made, experiment(**DEEPSPEED).launcher)
+    made, workload = with_probe(**DEEPSPEED)
     assert made.ssh is not None
     files = {**workload.secrets[made.ssh.secret], "known_hosts": b"# nobody\n"}
     broken = dataclasses.replace(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,12 +13,16 @@ from typing import Any
 import platformdirs
 import pytest
 
+from tests.support.samples import experiment, plan
 from trainform import defaults
 from trainform.local.rehearsal.docker.engine import OWNER_LABEL
 from trainform.local.rehearsal.kubelet.fields import Place, Sources
+from trainform.local.rehearsal.probe import probed
 from trainform.local.rehearsal.run.display import ConsoleDisplay, Rows
 from trainform.local.rehearsal.run.rehearse import Options, Outcome, Rehearsal, rehearse
+from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import Workload
+from trainform.plan import Plan
 
 NAMESPACE = "team-vision"
 SERVICE = "resnet"
@@ -55,6 +61,22 @@ def workload(*pods: dict[str, Any], **parts: Any) -> Workload:
     return Workload(**{"experiment": SERVICE, "namespace": NAMESPACE, "pods": pods, **parts})
 
 
+def with_probe(seconds: float = 150, **parts: Any) -> tuple[Plan, Workload]:
+    """The plan of an experiment, and its pods with the launcher's probe."""
+    made = plan(**parts)
+    return made, probed(workload_of_plan(made), made, experiment(**parts).launcher, seconds)
+
+
+def changed(asked: Workload, place: int, *command: str, **env: str) -> Workload:
+    """The workload with another command, or further variables, in the pod at this place."""
+    pods = copy.deepcopy(asked.pods)
+    main = pods[place]["spec"]["containers"][0]
+    main["env"] += [{"name": name, "value": value} for name, value in env.items()]
+    if command:
+        main["command"], main["args"] = list(command), []
+    return dataclasses.replace(asked, pods=pods)
+
+
 def sources(asked: dict[str, Any], **parts: Any) -> Sources:
     """The sources of a pod's values."""
     return Sources(workload(asked, **parts), asked, PLACE)
@@ -80,6 +102,10 @@ class Recorded(ConsoleDisplay):
     def of(self, pod: str) -> list[str]:
         """The lines that one pod wrote."""
         return [text for name, text in self.lines if name == pod]
+
+    def probes(self, pod: str) -> list[str]:
+        """The lines that the probe of one pod wrote."""
+        return [line.partition("probe: ")[2] for line in self.of(pod) if "probe: " in line]
 
 
 def run_rehearsal(asked: Workload, image: str, **options: Any) -> tuple[Outcome, Recorded]:

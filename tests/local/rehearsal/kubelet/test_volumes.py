@@ -20,9 +20,7 @@ NODE = "gpu-node-7"
 
 def entries(volume: dict[str, Any], group: int | None = None) -> dict[str, tuple[int, int, bytes | None]]:
     """Mode, group and content by path."""
-    asked = pod("worker-0")
-    asked["metadata"]["annotations"] = {"note": 'a "b"\nc'}
-    found = volume_entries(sources(asked, config_maps=FILES, secrets=KEYS), volume, group)
+    found = volume_entries(sources(pod("worker-0"), config_maps=FILES, secrets=KEYS), volume, group)
     return {entry.path: (entry.mode, entry.group, entry.data) for entry in found}
 
 

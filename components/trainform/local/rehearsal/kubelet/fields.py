@@ -40,9 +40,6 @@ class Sources(Struct, frozen=True):
         metadata = self.pod["metadata"]
         if keyed is not None:
             return str(metadata.get(keyed["field"], {}).get(keyed["key"], ""))
-        if path in _LISTED:
-            entries = metadata.get(path.partition(".")[2], {})
-            return "\n".join(f"{key}={_quoted(value)}" for key, value in sorted(entries.items()))
         if path not in _FIELDS:
             raise UnknownSourceError(
                 f"the field {path} is not known here", f"use one of {', '.join(_FIELDS)}, or a label"
@@ -98,9 +95,3 @@ _FIELDS: dict[str, Callable[[Sources], str]] = {
     "status.hostIP": lambda sources: sources.place.ip,
     "status.hostIPs": lambda sources: sources.place.ip,
 }
-_LISTED = frozenset({"metadata.labels", "metadata.annotations"})  # whole, as files of a downward API volume
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

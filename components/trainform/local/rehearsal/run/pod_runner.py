@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -48,7 +49,7 @@ class PodRunner:
 
     def start(self) -> None:
         """Start the pod's thread, and return at once."""
-        self._context.records.begin(self.name)
+        self._context.records.change(self.name, began=time.monotonic())
         self._thread.start()
 
     def end(self, reason: str) -> None:
