@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.samples import env, plan, reasons
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
-from trainform.manifests.env import in_order
+from trainform.manifests.env import Variable, in_order
 
 ROLES = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
 PROGRAM = ["python", "/app/train.py"]
@@ -46,7 +46,7 @@ NAMES = [f"V{number}" for number in range(8)]
 @given(st.dictionaries(st.sampled_from(NAMES), st.lists(st.sampled_from(NAMES), max_size=3)))
 def test_the_order(variables: dict[str, list[str]]) -> None:
     """Each stands behind those that it refers to, but in a circle; without references nothing moves."""
-    entries = [
+    entries: list[Variable] = [
         {"name": name, "value": "".join(f"$({other})" for other in others)} for name, others in variables.items()
     ]
     found = in_order(entries)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import container, env, job, plan, pod
-from trainform.manifests.env import PodConventions, container_env, env_prefix, override_env
+from trainform.manifests.env import PodConventions, Variable, container_env, env_prefix, override_env
 from trainform.plan.model import Group
 from trainform.plan.variables import expanded
 
@@ -71,7 +71,7 @@ def test_each_replica_has_its_own_ports_in_variables() -> None:
     assert not [name for name in task_env({}, "watcher") if name.startswith("TRAINFORM_")]
 
 
-def env_of_role(name: str, conventions: PodConventions, **parts: Any) -> list[dict[str, Any]]:
+def env_of_role(name: str, conventions: PodConventions, **parts: Any) -> list[Variable]:
     role = plan(roles=ROLES, **parts).by_name[name]
     group: Group = next(role.groups())
     return container_env(role, group, conventions)
@@ -127,7 +127,7 @@ def test_init_containers_keep_the_users_value_too() -> None:
 
 
 def test_an_init_containers_own_variables_replace_the_main_containers() -> None:
-    entries = [{"name": "WORLD_SIZE", "value": "4"}, {"name": "NCCL_DEBUG", "value": "INFO"}]
+    entries: list[Variable] = [{"name": "WORLD_SIZE", "value": "4"}, {"name": "NCCL_DEBUG", "value": "INFO"}]
     assert override_env(entries, {"WORLD_SIZE": "1", "EMPTY": ""}, PodConventions("x")) == [
         entries[1],
         {"name": "WORLD_SIZE", "value": "1"},

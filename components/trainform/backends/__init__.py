@@ -1,1 +1,1 @@
-"""Custom resources as plain dicts: a folder per operator, chosen by the table in `table.py`."""
+"""Custom resources as plain dicts: a folder per operator, chosen by the table in `backend.py`."""

@@ -10,6 +10,7 @@ from trainform.backends.support import follows, overwritten
 from trainform.errors import Problem
 from trainform.manifests.manifest import Component, Manifest, object_body, without_empty
 from trainform.manifests.objects import experiment_labels
+from trainform.manifests.pods import PodTemplate
 from trainform.plan.model import Plan, QueuePlan
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"
@@ -108,8 +109,8 @@ def pod_group(plan: Plan) -> list[Manifest]:
         "priorityClassName": plan.priority_class,
         "networkTopology": plan.topology and topology(plan.topology),
     }
-    labels, fields = experiment_labels(plan), {"spec": without_empty(spec)}
-    body = object_body("PodGroup", plan.job, plan.namespace, labels, api_version=API_VERSION, **fields)
+    labels = experiment_labels(plan)
+    body = object_body("PodGroup", plan.job, plan.namespace, labels, api_version=API_VERSION, spec=without_empty(spec))
     return [Manifest("pod-group", body, revision=plan.revision)]
 
 
@@ -135,7 +136,7 @@ def queue_labels(plan: Plan) -> dict[str, str]:
     return {QUEUE_LABEL: plan.queue.name} if plan.admission == defaults.KUEUE else {}
 
 
-def in_gang(plan: Plan, template: dict[str, Any], group: str, least: Mapping[str, int]) -> dict[str, Any]:
+def in_gang(plan: Plan, template: PodTemplate, group: str, least: Mapping[str, int]) -> PodTemplate:
     """The pod template of the group as a member of the job's PodGroup; unchanged with Kueue. least: `least_of_groups`
     of the plan."""
     if plan.admission == defaults.KUEUE:

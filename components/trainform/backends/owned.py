@@ -158,7 +158,7 @@ def value_at(body: Any, place: Place) -> Any:
     return body
 
 
-def pod_changes(role: str, before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> Iterator[Change]:
+def pod_changes(role: str, before: Mapping[str, Any], after: Mapping[str, Any], owned: OwnedOfPods) -> Iterator[Change]:
     """Yield what a merge patch changes of the plan in the pod template of a role. Both have the shape of a pod
     template."""
     for place, old, new in _pod_values(before, after, owned):
@@ -212,7 +212,7 @@ def _holds_owned(value: Any, place: Place) -> bool:
 
 
 def _metadata_changes(
-    place: Place, before: dict[str, Any], after: dict[str, Any], reads: Collection[str], role: str = ""
+    place: Place, before: Mapping[str, Any], after: Mapping[str, Any], reads: Collection[str], role: str = ""
 ) -> Iterator[Change]:
     """Yield the labels and annotations that a patch changes, and those that trainform or the operator sets itself."""
     for field in ("labels", "annotations"):
@@ -229,7 +229,7 @@ def _metadata_changes(
 _Values = Iterator[tuple[Place, Any, Any]]
 
 
-def _pod_values(before: dict[str, Any], after: dict[str, Any], owned: OwnedOfPods) -> _Values:
+def _pod_values(before: Mapping[str, Any], after: Mapping[str, Any], owned: OwnedOfPods) -> _Values:
     specs = before["spec"], after["spec"]
     for field, default in (POD_FIELDS | {"schedulerName": owned.scheduler}).items():
         yield ("spec", field), specs[0].get(field, default), specs[1].get(field, default)
@@ -266,16 +266,15 @@ def _container_values(place: Place, before: dict[str, Any], after: dict[str, Any
         yield (*place, "volumeMounts", name), old, new
 
 
-def _amounts(before: dict[str, Any], after: dict[str, Any], devices: Collection[str]) -> _Values:
+def _amounts(before: Mapping[str, Any], after: Mapping[str, Any], devices: Collection[str]) -> _Values:
     """Yield the limits of the plan's containers, and accelerators anywhere in the pod. An init container may use those
     that the pod has anyway."""
+    was, now = Template(1, 1, {**before}), Template(1, 1, {**after})
     olds, news = (
-        {place: resource_amounts(container, "limits") for place, container in Template(1, 1, pod).named_containers}
-        for pod in (before, after)
+        {place: resource_amounts(container, "limits") for place, container in pod.named_containers}
+        for pod in (was, now)
     )
-    more = [
-        each for each in devices if Template(1, 1, before).pod_request(each) != Template(1, 1, after).pod_request(each)
-    ]
+    more = [each for each in devices if was.pod_request(each) != now.pod_request(each)]
     for place, limits in news.items():
         for resource in dict.fromkeys([*olds.get(place, ()), *(each for each in more if each in limits)]):
             old, new = olds.get(place, {}).get(resource), limits.get(resource)

@@ -29,7 +29,7 @@ from trainform.errors import MASK, Problem, list_names, shorten
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import RECORD_KEY, Manifest, mapping, override_key
 from trainform.manifests.models import METADATA, POD_TEMPLATE, Part, Violation, has_model, violations
-from trainform.manifests.pods import user_template
+from trainform.manifests.pods import PodTemplate, user_template
 from trainform.manifests.templates import Template
 from trainform.plan.launch.launch import SCRIPT_VARIABLES
 from trainform.plan.model import Group, Plan, RolePlan
@@ -62,7 +62,7 @@ class _Rules(Struct, frozen=True):
     def of_role(self, role: RolePlan, group: Group) -> tuple[list[Problem], dict[str, Any]]:
         """Return the problems of `pod_overrides`, and the patch without parts that limits cannot judge."""
 
-        def template(patch: dict[str, Any]) -> dict[str, Any]:
+        def template(patch: dict[str, Any]) -> PodTemplate:
             return user_template(self.plan, structs.replace(role, overrides=patch), group, self.conventions)
 
         before, after = template({}), template(role.overrides)
@@ -222,7 +222,7 @@ def _fix(change: Change, part: Part, backend: Backend) -> str:
     return f"remove it, and write `{field.replace('storage.*.', '')}`{of_role}"
 
 
-def _unknown_containers(patch: Mapping[str, Any], rendered: dict[str, Any]) -> Iterator[Violation]:
+def _unknown_containers(patch: Mapping[str, Any], rendered: Mapping[str, Any]) -> Iterator[Violation]:
     """Yield containers that a patch names, that the pod does not have, and that are no new ones without an image."""
     for field in ("containers", "initContainers"):
         known = [container["name"] for container in rendered["spec"].get(field, ())]

@@ -27,7 +27,7 @@ class RenderedPlatform(Struct, frozen=True):
     manifests: tuple[Manifest, ...]
     """The objects in the order in which they are created."""
     problems: tuple[Problem, ...]
-    """The problems of the objects; `rules.environment_rules` finds those of the environment's file."""
+    """The problems of the objects; `rules.references` finds those of the environment's file."""
     warnings: tuple[str, ...]
     """What the rules find whose severity is a warning."""
     found: tuple[tuple[Problem, str], ...] = ()

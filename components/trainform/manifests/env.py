@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from msgspec import Struct, structs
 
@@ -15,6 +15,19 @@ from trainform.plan.variables import REPLICA_INDEX, RESERVED_PREFIX, references,
 from trainform.spec.roles import EnvSource
 
 KEPT_PREFIX = f"{RESERVED_PREFIX}KEPT_"
+
+
+class Value(TypedDict, total=False):
+    """The value of a variable: a text, or where the kubelet finds it."""
+
+    value: str
+    valueFrom: Mapping[str, Any]
+
+
+class Variable(Value):
+    """An entry of `env`."""
+
+    name: Required[str]
 
 
 class PodConventions(Struct, frozen=True, dict=True):
@@ -45,7 +58,7 @@ class PodConventions(Struct, frozen=True, dict=True):
         return structs.replace(self, appended=self.appended - spared, spared={}) if spared else self
 
     @functools.cached_property
-    def expected_env(self) -> list[dict[str, Any]]:
+    def expected_env(self) -> list[Variable]:
         """`expected` as entries of `env`. They are cached since a job may have a template for each replica, and each
         template has them."""
         return [{"name": name, "valueFrom": source} for name, source in self.expected.items()]
@@ -56,7 +69,7 @@ class PodConventions(Struct, frozen=True, dict=True):
         return f"metadata.labels['{self.index_label}']"
 
 
-def in_order(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def in_order(env: list[Variable]) -> list[Variable]:
     """The entries, each behind those that its value refers to: Kubernetes puts in the values of variables that stand
     before. They cannot be ordered in a file, where the plan's variables come before the experiment's, and these before
     a role's. Variables that refer to each other in a circle stay as they are."""
@@ -64,7 +77,7 @@ def in_order(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return env
     waits = {entry["name"]: references(entry.get("value", "")) for entry in env}  # each goes on where it was left
     entries = {entry["name"]: entry for entry in env}
-    placed: dict[str, dict[str, Any]] = {}
+    placed: dict[str, Variable] = {}
     begun: set[str] = set()
     for first in entries:
         above = [first]  # a stack of its own, since a chain may be longer than Python's
@@ -79,12 +92,12 @@ def in_order(env: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*placed.values()]
 
 
-def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> list[dict[str, Any]]:
+def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> list[Variable]:
     """The `env` of the group's main container: the plan's and the user's variables, the ports that the pod opens, and
     its index."""
     names = {variable.name for variable in role.env}
     appended = conventions.appended & names
-    env = [
+    env: list[Variable] = [
         {"name": _kept_name(variable.name, conventions), **env_value(_own_value(variable.value, appended))}
         for variable in role.env
     ]
@@ -139,7 +152,7 @@ def _kept_name(name: str, conventions: PodConventions) -> str:
     return f"{KEPT_PREFIX}{name}" if name in conventions.appended else name
 
 
-def env_value(value: str | EnvSource) -> dict[str, Any]:
+def env_value(value: str | EnvSource) -> Value:
     """The fields of an entry of `env` besides its name."""
     if isinstance(value, str):
         # the API server drops an empty value, and Pulumi would show a change at every preview
@@ -151,7 +164,7 @@ def env_value(value: str | EnvSource) -> dict[str, Any]:
     return {"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": value.field}}}
 
 
-def _index(group: Group, conventions: PodConventions) -> dict[str, Any]:
+def _index(group: Group, conventions: PodConventions) -> Value:
     """The value of the replica's index: from the operator's label, or as text if the replica has a template of its
     own."""
     if group.index is not None:
@@ -160,8 +173,8 @@ def _index(group: Group, conventions: PodConventions) -> dict[str, Any]:
 
 
 def override_env(
-    env: list[dict[str, Any]], init_env: dict[str, str | EnvSource], conventions: PodConventions
-) -> list[dict[str, Any]]:
+    env: list[Variable], init_env: dict[str, str | EnvSource], conventions: PodConventions
+) -> list[Variable]:
     """The `env` of an init container: the main container's, with the init container's own variables in place of those
     of the same name."""
     names = [*init_env, *(entry["name"].removeprefix(KEPT_PREFIX) for entry in env)]
@@ -170,6 +183,6 @@ def override_env(
     return in_order(
         [
             *(entry for entry in env if entry["name"] not in overrides),
-            *({"name": name, **env_value(value)} for name, value in overrides.items()),
+            *(Variable(name=name, **env_value(value)) for name, value in overrides.items()),
         ]
     )

@@ -11,7 +11,7 @@ import enum
 import json
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import yaml
 from msgspec import Struct, structs
@@ -22,6 +22,9 @@ from trainform.spec.quantities import amount
 
 FIELD_MANAGER = {"pulumi.com/patchFieldManager": "trainform"}
 RECORD_KEY = "deployed"
+
+
+Fields = TypeVar("Fields", bound=Mapping[str, object])
 
 
 class Component(enum.Enum):
@@ -119,9 +122,10 @@ def with_own_annotations(manifest: Manifest, overrides: Iterable[str] = ()) -> M
     return structs.replace(manifest, body={**manifest.body, "metadata": {**metadata, "annotations": annotations}})
 
 
-def without_empty(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields without those that are None, an empty list or an empty mapping; 0, False and "" are kept."""
-    return {key: value for key, value in fields.items() if value is not None and value != [] and value != {}}
+def without_empty(fields: Fields) -> Fields:
+    """Return the fields without those that are None, an empty list or an empty mapping; 0, False and "" are kept."""
+    kept = {key: value for key, value in fields.items() if value is not None and value != [] and value != {}}
+    return cast("Fields", kept)
 
 
 def mapping(value: object) -> dict[str, Any]:

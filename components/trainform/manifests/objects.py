@@ -112,7 +112,7 @@ def namespace(name: str, labels: dict[str, str]) -> Manifest:
 
 def priority_class(name: str, request: PriorityClass, labels: dict[str, str]) -> Manifest:
     """Return a PriorityClass. Kubernetes refuses changes of its value and its preemption."""
-    fields = {
+    fields: dict[str, Any] = {
         "value": request.value,
         "preemptionPolicy": "PreemptLowerPriority" if request.preempt else "Never",
         "description": request.description,

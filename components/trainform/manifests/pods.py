@@ -3,15 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from trainform import defaults
-from trainform.manifests.env import PodConventions, container_env, env_prefix, expand_own_refs, override_env
+from trainform.manifests.env import PodConventions, Variable, container_env, env_prefix, expand_own_refs, override_env
 from trainform.manifests.manifest import mapping, without_empty
 from trainform.plan.launch.prepare import KEY_MOUNT
 from trainform.plan.model import Checkout, Group, Plan, RolePlan
 from trainform.spec.layers import merge_patch, named_items
 from trainform.spec.roles import Toleration
+
+
+class VolumeMount(TypedDict, total=False):
+    """A mount of a container; None leaves a field out."""
+
+    name: Required[str]
+    mountPath: Required[str]
+    subPath: str | None
+    readOnly: bool | None
+
+
+class ContainerPort(TypedDict, total=False):
+    """A port that a container listens on."""
+
+    name: Required[str]
+    containerPort: Required[int]
+    hostPort: int | None
+    protocol: str
+
+
+class Container(TypedDict, total=False):
+    """A container with the fields that trainform sets. Others come from merge patches and operators."""
+
+    name: Required[str]
+    image: str
+    imagePullPolicy: str
+    command: list[str]
+    args: list[str]
+    env: list[Variable]
+    ports: list[ContainerPort]
+    resources: dict[str, dict[str, str]]
+    securityContext: dict[str, Any]
+    volumeMounts: list[VolumeMount]
+
+
+class PodSpec(TypedDict, total=False):
+    """The spec of a pod with the fields that trainform sets; None leaves a field out."""
+
+    containers: Required[list[Container]]
+    initContainers: list[Container]
+    volumes: list[dict[str, Any]]
+    subdomain: str | None
+    restartPolicy: str
+    hostNetwork: bool | None
+    dnsPolicy: str | None
+    schedulerName: str
+    priorityClassName: str | None
+    serviceAccountName: str | None
+    securityContext: dict[str, Any]
+    imagePullSecrets: list[dict[str, str]]
+    nodeSelector: dict[str, str]
+    tolerations: list[dict[str, Any]]
+
+
+class PodTemplate(TypedDict):
+    """Metadata and spec of the pods of a group."""
+
+    metadata: dict[str, Any]
+    spec: PodSpec
+
 
 # SSH refuses a private key that the group of its owner may read. For a user other than root the kubelet makes the file
 # readable for the pod's fsGroup, but its owner is still root, and SSH checks only files that the user owns
@@ -19,16 +79,16 @@ from trainform.spec.roles import Toleration
 PRIVATE = 0o400
 
 
-def volume_mounts(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
+def volume_mounts(plan: Plan, role: RolePlan) -> list[VolumeMount]:
     """The mounts of each container of the role's pods."""
-    mounts = [
+    mounts: list[VolumeMount] = [
         without_empty(
-            {
-                "name": mount.volume,
-                "mountPath": mount.path,
-                "subPath": mount.sub_path,
-                "readOnly": True if mount.read_only else None,
-            }
+            VolumeMount(
+                name=mount.volume,
+                mountPath=mount.path,
+                subPath=mount.sub_path,
+                readOnly=True if mount.read_only else None,
+            )
         )
         for mount in role.mounts
     ]
@@ -44,13 +104,17 @@ def volume_mounts(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
     return mounts
 
 
-def key_mounts(role: RolePlan) -> dict[str, list[dict[str, Any]]]:
+def key_mounts(role: RolePlan) -> dict[str, list[VolumeMount]]:
     """The mounts of private keys for checkouts, by the name of the only init container that gets them: the one that
     makes the checkout."""
-    mounts: dict[str, list[dict[str, Any]]] = {}
+    mounts: dict[str, list[VolumeMount]] = {}
     for checkout in role.checkouts:
         if checkout.git.key is not None:
-            mount = {"name": _key_volume(checkout), "mountPath": f"{KEY_MOUNT}/{checkout.step}", "readOnly": True}
+            mount: VolumeMount = {
+                "name": _key_volume(checkout),
+                "mountPath": f"{KEY_MOUNT}/{checkout.step}",
+                "readOnly": True,
+            }
             mounts.setdefault(checkout.step, []).append(mount)
     return mounts
 
@@ -102,15 +166,15 @@ _LISTS_OF_CONTAINERS = ("env", "ports", "volumeMounts")
 RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}
 
 
-def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> PodTemplate:
     """Return metadata and spec of the group's pods, with the user's merge patch, which `patch_rules` has checked."""
     return _renamed(conventions.of(role.name), user_template(plan, role, group, conventions))
 
 
-def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> PodTemplate:
     """Return the same as users know it: the main container is called `main` on every operator."""
     conventions = conventions.of(role.name)
-    template = {
+    template: PodTemplate = {
         "metadata": without_empty({"labels": pod_labels(plan, role, group), "annotations": role.annotations}),
         "spec": _pod_spec(plan, role, group, conventions),
     }
@@ -119,7 +183,7 @@ def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConv
     return template
 
 
-def _with_empty_lists(template: dict[str, Any]) -> dict[str, Any]:
+def _with_empty_lists(template: Mapping[str, Any]) -> dict[str, Any]:
     """The template with the lists that it does not have, so that a patch can name what it adds to them."""
     spec = template["spec"]
     containers = [container | _missing(container, _LISTS_OF_CONTAINERS) for container in spec["containers"]]
@@ -144,7 +208,7 @@ def _without_empty(holder: dict[str, Any], fields: Sequence[str]) -> dict[str, A
     return {key: value for key, value in holder.items() if key not in fields or value != []}
 
 
-def _renamed(conventions: PodConventions, template: dict[str, Any]) -> dict[str, Any]:
+def _renamed(conventions: PodConventions, template: PodTemplate) -> PodTemplate:
     """The template with the operator's own names for the main container and its ports."""
     if conventions.container == defaults.MAIN_CONTAINER:
         return template
@@ -155,14 +219,15 @@ def _renamed(conventions: PodConventions, template: dict[str, Any]) -> dict[str,
     return {**template, "spec": {**template["spec"], "containers": containers}}
 
 
-def _main_container(conventions: PodConventions, container: dict[str, Any]) -> dict[str, Any]:
+def _main_container(conventions: PodConventions, container: Container) -> Container:
     """The main container, and its ports if it has any, under the operator's names."""
     names = conventions.ports
-    ports = [
+    ports: list[ContainerPort] = [
         {**port, "name": names[port["name"]]} if port.get("name") in names else port
         for port in container.get("ports", [])
     ]
-    return {**container, "name": conventions.container, **({"ports": ports} if ports else {})}
+    named: Container = {**container, "name": conventions.container}
+    return {**named, "ports": ports} if ports else named
 
 
 def pod_from_template(
@@ -200,44 +265,44 @@ def own_labels(plan: Plan, role: RolePlan, group: Group) -> dict[str, str]:
     }
 
 
-def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> dict[str, Any]:
+def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> PodSpec:
     env = container_env(role, group, conventions)
     names = [variable.name for variable in role.env]
     mounts, keys = volume_mounts(plan, role), key_mounts(role)
     return without_empty(
-        {
-            "subdomain": plan.rendezvous.service if plan.naming.own_service else None,
-            "restartPolicy": RESTART_POLICIES[role.restart],
-            "hostNetwork": True if plan.host_network else None,
+        PodSpec(
+            subdomain=plan.rendezvous.service if plan.naming.own_service else None,
+            restartPolicy=RESTART_POLICIES[role.restart],
+            hostNetwork=True if plan.host_network else None,
             # Volcano would set this field, but Pulumi compares literally; pods on the host network need it to resolve
             # Services
-            "dnsPolicy": "ClusterFirstWithHostNet" if plan.host_network else None,
-            "priorityClassName": plan.priority_class,
-            "serviceAccountName": plan.service_account,
-            "securityContext": _security(plan),
-            "imagePullSecrets": [{"name": name} for name in plan.image_pull_secrets],
-            "nodeSelector": role.node_selector,
-            "tolerations": [_toleration(toleration) for toleration in role.tolerations],
-            "initContainers": [
+            dnsPolicy="ClusterFirstWithHostNet" if plan.host_network else None,
+            priorityClassName=plan.priority_class,
+            serviceAccountName=plan.service_account,
+            securityContext=_security(plan),
+            imagePullSecrets=[{"name": name} for name in plan.image_pull_secrets],
+            nodeSelector=role.node_selector,
+            tolerations=[_toleration(toleration) for toleration in role.tolerations],
+            initContainers=[
                 without_empty(
-                    {
-                        "name": init.name,
-                        "image": role.image if init.image is None else init.image,
-                        "imagePullPolicy": plan.image_pull_policy,
-                        "command": [
+                    Container(
+                        name=init.name,
+                        image=role.image if init.image is None else init.image,
+                        imagePullPolicy=plan.image_pull_policy,
+                        command=[
                             *env_prefix([*names, *init.env], conventions),
                             *expand_own_refs(init.command, [*names, *init.env], conventions),
                         ],
-                        "env": override_env(env, init.env, conventions),
-                        "securityContext": _container_security(plan, ()),
-                        "volumeMounts": [*mounts, *keys.get(init.name, [])],
-                    }
+                        env=override_env(env, init.env, conventions),
+                        securityContext=_container_security(plan, ()),
+                        volumeMounts=[*mounts, *keys.get(init.name, [])],
+                    )
                 )
                 for init in role.init
             ],
-            "containers": [_container(plan, role, group, conventions, env, mounts)],
-            "volumes": volumes(plan, role),
-        }
+            containers=[_container(plan, role, group, conventions, env, mounts)],
+            volumes=volumes(plan, role),
+        )
     )
 
 
@@ -265,37 +330,37 @@ def _container(
     role: RolePlan,
     group: Group,
     conventions: PodConventions,
-    env: list[dict[str, Any]],
-    mounts: list[dict[str, Any]],
-) -> dict[str, Any]:
+    env: list[Variable],
+    mounts: list[VolumeMount],
+) -> Container:
     resources = {"requests": role.resources, "limits": role.resources} if role.resources else {}
     names = [variable.name for variable in role.env]
     return without_empty(
-        {
-            "name": defaults.MAIN_CONTAINER,
-            "image": role.image,
-            "imagePullPolicy": plan.image_pull_policy,
-            "command": [
+        Container(
+            name=defaults.MAIN_CONTAINER,
+            image=role.image,
+            imagePullPolicy=plan.image_pull_policy,
+            command=[
                 *env_prefix(names, conventions, role.launched),
                 *expand_own_refs(role.command, names, conventions),
             ],
-            "args": expand_own_refs(role.args, names, conventions),
-            "env": env,
-            "ports": [
+            args=expand_own_refs(role.args, names, conventions),
+            env=env,
+            ports=[
                 without_empty(
-                    {
-                        "name": port.name,
-                        "containerPort": port.number,
-                        "hostPort": port.number if port.host else None,
-                        "protocol": "TCP",
-                    }
+                    ContainerPort(
+                        name=port.name,
+                        containerPort=port.number,
+                        hostPort=port.number if port.host else None,
+                        protocol="TCP",
+                    )
                 )
                 for port in group.ports
             ],
-            "resources": resources,
-            "securityContext": _container_security(plan, role.capabilities),
-            "volumeMounts": mounts,
-        }
+            resources=resources,
+            securityContext=_container_security(plan, role.capabilities),
+            volumeMounts=mounts,
+        )
     )
 
 

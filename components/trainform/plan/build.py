@@ -82,7 +82,7 @@ def build_plan(
         manifest_overrides=experiment.manifest_overrides,
         totals=total(roles, environment),
         notes=(),  # follow from the rendered objects (`render`)
-        changes={},  # follows from the rendered objects (`revision`)
+        changes={},  # follows from the rendered objects (`job.render`)
     )
 
 

@@ -113,7 +113,7 @@ def unsettable(plan: Plan, role: RolePlan) -> Iterator[str]:
 
 
 def _template(plan: Plan, role: RolePlan) -> dict[str, Any]:
-    return pod_template(plan, role, next(role.groups()), conventions_of(plan))
+    return {**pod_template(plan, role, next(role.groups()), conventions_of(plan))}
 
 
 def patch(plan: Plan, role: RolePlan) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
+from trainform import defaults
 from trainform.errors import CommandLineError
 
 SDK = "pulumi_policy"
@@ -11,6 +13,7 @@ SDK = "pulumi_policy"
 
 def run(program: str) -> None:
     """Serve the policies to the engine. program: the file of the pack, in the project with the environments."""
+    gc.set_threshold(defaults.NEW_OBJECTS)
     try:
         from trainform.resources.policy_pack.policies import serve
     except ModuleNotFoundError as error:
