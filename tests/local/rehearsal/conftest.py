@@ -11,14 +11,14 @@ from trainform.console.progress import SILENT
 
 @pytest.fixture(scope="session")
 def docker_daemon() -> None:
-    """A daemon that answers. `make rehearse` and `.ci/run` start one; this fixture does not."""
+    """Require a daemon that answers. `make rehearse` and `.ci/run` start one; this fixture does not."""
     if daemon.version() is None:
         pytest.skip("no Docker daemon answers: `make rehearse` starts one and runs these tests")
 
 
 @pytest.fixture(scope="session")
 def image(docker_daemon: None) -> str:
-    """The name of the image with the real launchers; built where it is missing, which takes minutes."""
+    """Return the name of the image with the real launchers. It is built where it is missing, which takes minutes."""
     from tools import rehearsal_image  # only here: most of these tests need no image
 
     try:

@@ -83,7 +83,7 @@ def test_variables_that_did_not_arrive_are_named() -> None:
 
 
 def watch(*command: str, **env: str) -> subprocess.Popen[str]:
-    """The watch around a command, on this machine."""
+    """Start the watch around a command, on this machine."""
     words = [sys.executable, str(PROGRAMS / "probe_watch.py"), *command]
     return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, env={**os.environ, **env})
 

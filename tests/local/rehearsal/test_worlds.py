@@ -50,7 +50,7 @@ def test_a_broken_world_is_explained(image: str) -> None:
 
 
 def committed(folder: Path) -> str:
-    """A repository with two commits; the hash of the first."""
+    """Make a repository with two commits, and return the hash of the first."""
 
     def git(*words: str) -> str:
         identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "init.defaultBranch=main"]

@@ -31,8 +31,8 @@ PLACE = Place("gpu-node-7", "10.42.0.17")
 
 
 def pod(name: str, script: str = "true", **spec: Any) -> dict[str, Any]:
-    """A pod that runs a shell script. `main` has further fields of its container; the other arguments are fields of the
-    pod's spec."""
+    """Return a pod that runs a shell script. `main` has further fields of its container; the other arguments are fields of
+    the pod's spec."""
     main = {
         "name": "main",
         "image": "registry.example.com/ai/resnet:1",
@@ -53,7 +53,7 @@ def pod(name: str, script: str = "true", **spec: Any) -> dict[str, Any]:
 
 
 def full_name(name: str) -> str:
-    """The full name of the pod with this short name."""
+    """Return the full name of the pod with this short name."""
     return f"{SERVICE}-1f3a9c-{name}"
 
 
@@ -62,13 +62,13 @@ def workload(*pods: dict[str, Any], **parts: Any) -> Workload:
 
 
 def with_probe(seconds: float = 150, **parts: Any) -> tuple[Plan, Workload]:
-    """The plan of an experiment, and its pods with the launcher's probe."""
+    """Return the plan of an experiment, and its pods with the launcher's probe."""
     made = plan(**parts)
     return made, probed(workload_of_plan(made), made, experiment(**parts).launcher, seconds)
 
 
 def changed(asked: Workload, place: int, *command: str, **env: str) -> Workload:
-    """The workload with another command, or further variables, in the pod at this place."""
+    """Return the workload with another command, or further variables, in the pod at this place."""
     pods = copy.deepcopy(asked.pods)
     main = pods[place]["spec"]["containers"][0]
     main["env"] += [{"name": name, "value": value} for name, value in env.items()]
@@ -78,7 +78,7 @@ def changed(asked: Workload, place: int, *command: str, **env: str) -> Workload:
 
 
 def sources(asked: dict[str, Any], **parts: Any) -> Sources:
-    """The sources of a pod's values."""
+    """Return the sources of a pod's values."""
     return Sources(workload(asked, **parts), asked, PLACE)
 
 
@@ -100,11 +100,11 @@ class Recorded(ConsoleDisplay):
         self.notes.append(text)
 
     def of(self, pod: str) -> list[str]:
-        """The lines that one pod wrote."""
+        """Return the lines that one pod wrote."""
         return [text for name, text in self.lines if name == pod]
 
     def probes(self, pod: str) -> list[str]:
-        """The lines that the probe of one pod wrote."""
+        """Return the lines that the probe of one pod wrote."""
         return [line.partition("probe: ")[2] for line in self.of(pod) if "probe: " in line]
 
 
@@ -122,7 +122,7 @@ def run_to_success(asked: Workload, image: str, **options: Any) -> Recorded:
 
 
 def own_state_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with locks of this test alone, so that no rehearsal of another run of the tests counts as a killed
+    """Set a folder with locks of this test alone, so that no rehearsal of another run of the tests counts as a killed
     one."""
     folder = tmp_path_factory.mktemp("state")
     monkeypatch.setenv("XDG_STATE_HOME", str(folder))
@@ -135,7 +135,7 @@ def wait_until(running: Rehearsal, met: Callable[[], bool]) -> None:
 
 
 def docker_objects(**labels: str) -> list[str]:
-    """The names of Docker's containers, volumes and networks that a rehearsal of this test has made, with these
+    """Return the names of Docker's containers, volumes and networks that a rehearsal of this test has made, with these
     labels."""
     import docker
 
