@@ -139,8 +139,8 @@ def test_before_and_after_a_rotation(cluster: Cluster) -> None:
 
 
 def missing(launcher: Pod, hosts: list[str]) -> dict[str, str]:
-    """Return the hosts that wait.sh names, with its reasons. A busy machine gets more time: a host that has not answered
-    yet counts as timed out."""
+    """Return the hosts that wait.sh names, with its reasons. A busy machine gets more time: a host that has not
+    answered yet counts as timed out."""
     for seconds in (5, 40):
         done = launcher.wait(hosts, seconds)
         head, *lines = done.stderr.splitlines()

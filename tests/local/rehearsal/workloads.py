@@ -31,8 +31,8 @@ PLACE = Place("gpu-node-7", "10.42.0.17")
 
 
 def pod(name: str, script: str = "true", **spec: Any) -> dict[str, Any]:
-    """Return a pod that runs a shell script. `main` has further fields of its container; the other arguments are fields of
-    the pod's spec."""
+    """Return a pod that runs a shell script. `main` has further fields of its container; the other arguments are fields
+    of the pod's spec."""
     main = {
         "name": "main",
         "image": "registry.example.com/ai/resnet:1",
