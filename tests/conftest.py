@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -76,6 +77,16 @@ def _project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     for name in [name for name in os.environ if name.startswith("TRAINFORM_ENVIRONMENT")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program called pulumi, whose text a test writes. PATH has only this one and the programs of the system."""
+    program = tmp_path / "bin" / "pulumi"
+    program.parent.mkdir()
+    program.touch(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    return program
 
 
 @pytest.fixture

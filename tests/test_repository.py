@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -48,17 +47,6 @@ def test_what_somebody_made_in_the_clone_is_not_copied(clone: Path, tmp_path: Pa
     assert "experiments/hello.yaml" in copied
 
 
-def test_in_a_source_archive_all_files_are_of_the_repository(clone: Path) -> None:
-    shutil.rmtree(clone / ".git")
-    assert clone / "stacks" / "experiments" / "bert.yaml" in tracked("experiments/*", clone)
-
-
-def test_a_file_that_is_gone_is_not_looked_for(clone: Path) -> None:
-    path = clone / "stacks" / "experiments" / "hello.yaml"
-    path.unlink()
-    assert path not in tracked("experiments/*", clone)
-
-
 def test_the_teaching_examples_are_found() -> None:
     assert {"hello", "resnet", "sdxl-lora"} <= set(names("experiments"))
     assert "dev" in names("environments")
@@ -84,14 +72,6 @@ def test_the_page_add_a_backend_has_every_file_that_names_one() -> None:
     shared = ("components/trainform/backends/replica_specs/",)
     assert [path for path in found if not path.startswith((*listed, *shared))] == []
     assert [path for path in listed if path.startswith(("components/", "docs/")) and not (ROOT / path).exists()] == []
-
-
-def test_nothing_that_a_merge_left_is_committed() -> None:
-    left = {".orig", ".rej", ".bak", ".tmp"}
-    listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.splitlines()
-    assert [path for path in listed if Path(path).suffix in left] == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from tests.conftest import ROOT
 from tests.review.forms.samples import EMPTY, ONE_FAILED, RICH, SEVERAL, USUAL
 from tests.support.repository import tracked
+from trainform import defaults
 from trainform.local.scaffold.project import SCHEMAS
 from trainform.review.model import Review
 from trainform.review.stored import SCHEMA_FILE
@@ -87,3 +88,8 @@ def test_every_field_is_described_in_the_editor() -> None:
         for definition in [content, *content["$defs"].values()]:
             assert all("description" in field for field in definition["properties"].values())
             assert definition["additionalProperties"] is False
+
+
+def test_the_default_that_no_schema_has() -> None:
+    """Kubeflow Trainer mounts the keys there unless `sshAuthMountPath` says otherwise."""
+    assert defaults.SSH_FOLDER == "/root/.ssh"

@@ -47,21 +47,9 @@ def run(folder: Path, tests: str, *words: str) -> subprocess.CompletedProcess[st
     """pytest in a folder of its own, with our choice of tests."""
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_it.py").write_text(tests)
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(folder),
-        *words,
-        str(folder),
-    ]
-    return subprocess.run(
-        command, cwd=folder, env={"PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), *words]
+    environ = {"PYTHONPATH": str(ROOT), "PATH": ""}
+    return subprocess.run([*command, str(folder)], cwd=folder, env=environ, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(("part", "outcome"), [("test", "2 passed, 2 deselected"), ("proof", "2 passed, 2 deselected")])

@@ -74,7 +74,7 @@ def unpacked(folder: Path) -> Browser:
 
 
 def starts(browser: Browser) -> bool:
-    """True if the program is there and finds all its libraries."""
+    """Return True if the program is there and finds all its libraries."""
     try:
         words = [str(browser.program), "--version"]
         done = subprocess.run(words, env=browser.environment, capture_output=True, timeout=ANSWER_SECONDS, check=False)

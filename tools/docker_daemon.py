@@ -55,7 +55,8 @@ def version() -> str | None:
 
 
 def listens(path: Path) -> bool:
-    """True if a process listens at the socket, whose file may be left over. Raises `PermissionError` without access."""
+    """Return True if a process listens at the socket, whose file may be left over. Raises `PermissionError` without
+    access."""
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
         try:
             probe.connect(str(path))

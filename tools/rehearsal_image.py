@@ -137,7 +137,7 @@ def engine() -> Iterator[docker.DockerClient]:
 
 
 def is_there(name: str) -> bool:
-    """True if Docker has the image."""
+    """Return True if Docker has the image."""
     with engine() as client:
         try:
             client.images.get(name)

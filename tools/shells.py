@@ -18,7 +18,7 @@ PACKAGES = {"dash": "dash", "bash": "bash", "busybox": "busybox-static"}
 
 
 def shell(name: str, progress: Progress) -> Path:
-    """The program of this shell; `NotHereError` where this machine has none and cannot fetch one."""
+    """Return the program of this shell; `NotHereError` where this machine has none and cannot fetch one."""
     found = program(name)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""All defaults and fixed names, each defined once. `tests/test_defaults.py` compares them with expected values."""
+"""All defaults and fixed names, each defined once. The committed schemas have those of fields."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/ \t\r\n]+(?=@)|(?<=\bBearer ).+|(?<=\bBas
 
 
 def without_credentials(text: str) -> str:
-    """A text from elsewhere (an error of a connection, an address) without the credentials in it."""
+    """Return a text from elsewhere (an error of a connection, an address) without the credentials in it."""
     return _CREDENTIALS.sub(MASK, text)
 
 
@@ -77,8 +77,7 @@ class Problem:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """The problem as it is printed: three lines, whatever the user wrote, and one more for the finding of a
-        rule."""
+        """Return the problem as it is printed: three lines, and one more for the finding of a rule."""
         place = self.shown_path if self.path else "(whole file)"
         if self.source:
             source = _masked(self.source)
@@ -93,14 +92,14 @@ class Problem:
 
     @property
     def shown_path(self) -> str:
-        """The path as it may be shown: up to a key that holds a secret (`DB_PASSWORD=hunter2`)."""
+        """Return the path as it may be shown: up to a key that holds a secret (`DB_PASSWORD=hunter2`)."""
         from trainform.console.secrets import masked_path
 
         return masked_path(self.path)
 
     @property
     def shown_value(self) -> str | None:
-        """The value as it may be shown: short, or masked as a whole."""
+        """Return the value as it may be shown: short, or masked as a whole."""
         if self.value is None:
             return None
         if self.value in PLACEHOLDERS:
@@ -120,7 +119,7 @@ class Problem:
         return any(map(names_secret, names)) or is_secret("", self.value)
 
     def as_dict(self) -> dict[str, object]:
-        """The same for machines: the keys of `check --output json`. Nothing is escaped here; JSON does it."""
+        """Return the same for machines: the keys of `check --output json`. Nothing is escaped here; JSON does it."""
         return {
             "source": self.source, "line": self.line, "path": self.shown_path,
             "value": self.shown_value, "reason": _sentence(self.reason), "fix": _sentence(self.fix),
@@ -129,20 +128,20 @@ class Problem:
 
 
 def _sentence(text: str) -> str:
-    """A reason or a fix as it may be shown: what it names from a file may be of any length."""
+    """Return a reason or a fix as it may be shown: what it names from a file may be of any length."""
     shown = _masked(text)
     return shown if len(shown) <= LONGEST_SENTENCE else shown[: LONGEST_SENTENCE - 1] + "…"
 
 
 def _masked(line: str) -> str:
-    """The line as it may be shown. The rules for secrets are imported with the first error, not with this module."""
+    """Return the line as it may be shown. The first error imports the rules for secrets, this module does not."""
     from trainform.console.secrets import has_shape
 
     return MASK if has_shape(line) else line
 
 
 def shorten(value: object) -> str:
-    """The value as it stands in a message: at most `LONGEST_VALUE` characters, so that a whole file never does."""
+    """Return the value as it stands in a message: at most `LONGEST_VALUE` characters, and never a whole file."""
     if isinstance(value, dict | list):  # never its content: secrets may be in there, and it is long
         return "{…}" if isinstance(value, dict) else "[…]"
     try:
@@ -162,14 +161,13 @@ def is_secret_item(items: Sequence[object], index: int) -> bool:
 
 
 def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:
-    """The names as they stand in a message: the first ones, so that as many problems as there are names stay
-    readable."""
+    """Return the names as they stand in a message: the first ones, and how many are left."""
     shown, left = ", ".join(itertools.islice(names, most)), len(names) - most
     return shown if left <= 0 else f"{shown} and {left} more"
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """Each problem once, by file and line."""
+    """Return each problem once, by file and line."""
     return sorted(set(problems), key=lambda problem: (problem.source, problem.line, problem.path, problem.reason))
 
 
@@ -195,17 +193,13 @@ class TrainformError(Exception):
 
     @property
     def first_reason(self) -> str:
-        """The first thing that is wrong, with its place, for the middle of a sentence."""
+        """Return the first thing that is wrong, with its place, for the middle of a sentence."""
         return self.message
 
     def lines(self) -> list[str]:
-        """The error as it is printed."""
-        shown = [
-            self.message,
-            *(f"  | {detail}" for detail in self.details),
-            *([f"  fix: {self.fix}"] if self.fix else []),
-        ]
-        return _printed(shown)
+        """Return the error as it is printed."""
+        fix = [f"  fix: {self.fix}"] if self.fix else []
+        return _printed([self.message, *(f"  | {detail}" for detail in self.details), *fix])
 
     def as_dict(self) -> dict[str, object]:
         """Return what JSON has under `error`, always with these keys. Nothing is escaped here; JSON does it."""
@@ -236,7 +230,7 @@ class InputError(TrainformError):
 
     @property
     def first_reason(self) -> str:
-        """The place and the reason of the first problem."""
+        """Return the place and the reason of the first problem."""
         first = self.problems[0]
         return ": ".join(filter(None, [first.path or first.source, first.reason]))
 
@@ -247,7 +241,7 @@ class InputError(TrainformError):
         return [*super().lines(), *(line for problem in shown for line in problem.lines()), *more]
 
     def as_dict(self) -> dict[str, object]:
-        """With each problem under `problems`, however many there are."""
+        """Return the same with each problem under `problems`, however many there are."""
         return super().as_dict() | {"problems": [problem.as_dict() for problem in self.problems]}
 
 
@@ -281,12 +275,12 @@ class ClusterError(TrainformError):
         self.findings = tuple(findings)
 
     def lines(self) -> list[str]:
-        """The error as it is printed."""
+        """Return the error as it is printed."""
         found = (line for text, fix in self.findings for line in (text, f"  fix: {fix}"))
         return [*super().lines(), *_printed(found)]
 
     def as_dict(self) -> dict[str, object]:
-        """With each of the findings, its fix beside it."""
+        """Return the same with each of the findings, its fix beside it."""
         return super().as_dict() | {
             "findings": [{"message": _masked(text), "fix": _masked(fix)} for text, fix in self.findings]
         }

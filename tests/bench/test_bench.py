@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from bench import __main__ as bench_main
-from bench import ways
 from bench.aims import judge_at_least, judge_at_most, judge_seconds
 from bench.by_hand import token_program, typed_program
 from bench.calls import count_calls
@@ -22,7 +20,6 @@ from bench.rounds import in_turn
 from bench.samples import Ratio, Sample, Series, compare
 from bench.sections import Section
 from bench.shapes import write_shape
-from bench.workplace import Workplace
 from trainform.console.progress import SILENT
 from trainform.errors import TrainformError
 from trainform.job.check import check_experiment
@@ -32,12 +29,6 @@ from trainform.review.read import read_preview
 
 def series(name: str, *seconds: float) -> Series:
     return Series(name, tuple(Sample(each, 10 * each) for each in seconds))
-
-
-def test_a_series_has_median_and_peak() -> None:
-    taken = series("render", 3.0, 1.0, 2.0)
-    assert (taken.median, taken.peak) == (2.0, 30.0)
-    assert Series("planned in process", (Sample(1.0),)).peak is None
 
 
 def test_ratios_are_of_pairs_not_of_medians() -> None:
@@ -182,21 +173,6 @@ def test_a_failed_command_is_an_error_with_the_end_of_its_output() -> None:
     assert sample.megabytes > 1
 
 
-def test_growth_is_shown_side_by_side_and_the_fastest_is_judged() -> None:
-    taken = {
-        (way, factor): series(way, *(seconds * factor for seconds in (0.1, 0.2, 0.4)))
-        for way in ways.WAYS
-        for factor in ways.FACTORS
-    }
-    assert ways.judge(taken).verdict == "met"
-    taken["roles", 2] = series("roles", 0.3, 0.6, 1.2)
-    table = ways.table(taken, taken)
-    assert table.columns == ("what grows", "n", "n / 2", "n", "times", "whole process, n")
-    assert table.rows[0][2:] == ("200 ms", "400 ms", "2.00", "400 ms")
-    judged = ways.judge(taken)
-    assert (judged.what, judged.verdict) == ("64 / 32 roles: check", "missed")
-
-
 def test_registered_objects_are_compared_without_the_mark_of_their_stack() -> None:
     def marked(**annotations: str) -> dict[str, Any]:
         metadata = {"name": "sdxl-lora-deployed", "namespace": "bench", "annotations": annotations}
@@ -205,21 +181,6 @@ def test_registered_objects_are_compared_without_the_mark_of_their_stack() -> No
 
     assert marked(**{"trainform.dev/stack": "trainform/sdxl-lora.dev"}) == marked()
     assert marked(**{"trainform.dev/run": "2"}) != marked()
-
-
-def test_each_measurement_has_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    places: list[Path] = []
-
-    def measure(workplace: Workplace) -> list[Section]:
-        places.append(workplace.new("project"))
-        return []
-
-    monkeypatch.setattr(bench_main, "MEASUREMENTS", {"preview": measure, "drift": measure})
-    monkeypatch.setattr(sys, "argv", ["bench", "--runs", "1"])
-    for name in ("PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE"):
-        monkeypatch.setenv(name, "")  # set back at the end
-    bench_main.main()
-    assert [place.parent.name for place in places] == ["preview", "drift"]
 
 
 def test_calls_of_a_command_are_counted(capsys: pytest.CaptureFixture[str]) -> None:

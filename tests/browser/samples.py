@@ -27,13 +27,13 @@ HOSTILE = {
 
 
 def of_stack(preview: Context, cluster: dict[str, Any] = PRICED) -> Report:
-    """The report on the preview of a stack, in an environment with prices."""
+    """Return the report on the preview of a stack, in an environment with prices."""
     environment = Environment.model_validate(cluster)
     return build_report(dataclasses.replace(preview, stack="sdxl-lora.dev", environment=environment, today=TODAY))
 
 
 def thousand() -> Report:
-    """A new job of 1,024 pods in four roles, with an image of a long name."""
+    """Return a new job of 1,024 pods in four roles, with an image of a long name."""
     pods = {"actor": 512, "critic": 256, "reward": 128, "reference": 128}
     roles = {name: {"replicas": replicas, "accelerators": {"a800": 8}} for name, replicas in pods.items()}
     kinds = {**PRICED["accelerators"], "a800": {**PRICED["accelerators"]["a800"], "nodes": 2048}}
@@ -42,7 +42,7 @@ def thousand() -> Report:
 
 
 def several(reports: Sequence[Report]) -> Review:
-    """The reports as those of stacks with different names."""
+    """Return the reports as those of stacks with different names."""
     return review_of(
         [report.model_copy(update={"stack": f"{place} {report.stack}"}) for place, report in enumerate(reports)]
     )
@@ -54,7 +54,7 @@ def full_of(text: str) -> Review:
 
 
 UNCHANGED = of_stack(change(LORA, LORA))
-USUAL = {
+REVIEWS: dict[str, Review] = {
     "first": review_of([of_stack(change(None, LORA))]),
     "replaced": shown_review(),
     "findings": review_of([RICH]),
@@ -64,5 +64,5 @@ USUAL = {
     # more than are shown unfolded: those that weigh are, and the first of them has a picture
     "many": several([RICH, FAILED, UNCHANGED, *[EMPTY] * 10]),
     "unchanged": review_of([UNCHANGED]),
+    **{name: full_of(text) for name, text in HOSTILE.items()},
 }
-REVIEWS: dict[str, Review] = {**USUAL, **{name: full_of(text) for name, text in HOSTILE.items()}}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.cli.making_files import project
+from tests.cli.making_files import project, whole_project
 from tests.cli.reviewing import preview
 from tests.support.leaks import leaked
 
-__all__ = ["leaked", "preview", "project"]
+__all__ = ["leaked", "preview", "project", "whole_project"]

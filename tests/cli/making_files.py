@@ -1,4 +1,4 @@
-"""For tests of `trainform new`: which files of a project are there."""
+"""For tests that read or write files of a project."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with one environment and no experiments."""
     shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
     copy_stacks(tmp_path / "stacks", "environments/dev.yaml")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def whole_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The project as it is committed."""
+    shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
+    copy_stacks(tmp_path / "stacks")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

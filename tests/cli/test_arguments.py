@@ -22,7 +22,7 @@ def shown(secret: str, form: Form) -> str:
     blocks = (item, Table((("stack", "release"), ("prod", secret))))
     data = {"stacks": [{"stack": secret, "environment": {secret: [secret]}}]}
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        show(form, [title, Section("What happened", blocks)], data)
+        show(form, data, [title, Section("What happened", blocks)])
     return out.getvalue()
 
 

@@ -9,14 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.cli.running import error_of, run
-from tests.support.repository import ROOT, copy_stacks, tracked
+from tests.support.repository import ROOT, tracked
 from trainform import defaults
 from trainform.cli.jobs import stack_of
-from trainform.job.render_platform import platform_manifests
-from trainform.spec.load import load_environment
 
 HELLO = (ROOT / "stacks/experiments/hello.yaml").read_bytes()
 DEV = (ROOT / "stacks/environments/dev.yaml").read_bytes()
@@ -81,12 +78,10 @@ def test_standard_input_is_read_like_a_file(given: bytes, reason: str) -> None:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
-    copy_stacks(tmp_path / "stacks")
-    (tmp_path / "stacks" / "below").mkdir()
-    monkeypatch.chdir(tmp_path / "stacks" / "below")
-    return tmp_path
+def project(whole_project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (whole_project / "stacks" / "below").mkdir()
+    monkeypatch.chdir(whole_project / "stacks" / "below")
+    return whole_project
 
 
 def write(project: Path, stack: str, text: str) -> None:
@@ -333,14 +328,3 @@ def test_an_option_with_one_value_is_given_once(words: list[str], option: str) -
     assert (error["message"], error["fix"]) == (
         f"Option {option} is given more than once", "it has one value here: give it once",
     )  # fmt: skip
-
-
-def test_the_objects_of_an_environment_are_rendered(tmp_path: Path) -> None:
-    code, out, err = run("render", "-e", "dev")
-    bodies = list(yaml.safe_load_all(out))
-    assert (code, err) == (0, "")
-    assert bodies == [manifest.body for manifest in platform_manifests(load_environment("dev").or_raise())]
-    assert run("render", "dev") == (0, out, "")
-    assert json.loads(run("render", "-e", "dev", "--output", "json")[1]) == bodies
-    assert run("render", "-e", "dev", "-o", str(tmp_path / "out.yaml")) == (0, "", "")
-    assert (tmp_path / "out.yaml").read_text() == out

@@ -162,15 +162,6 @@ def test_the_documents_have_every_document() -> None:
 # --- results for programs
 
 
-def test_manifests_as_json() -> None:
-    import yaml
-
-    _, text, _ = run("render", "sdxl-lora", "-e", "dev")
-    code, out, err = run("render", "sdxl-lora", "-e", "dev", "--output", "json")
-    assert (code, err) == (0, "")
-    assert json.loads(out) == list(yaml.safe_load_all(text))
-
-
 def test_a_sandbox_that_is_not_there_as_json(tmp_path: Path) -> None:
     assert json.loads(run("sandbox", "down", "--folder", str(tmp_path / "no"), "--output", "json")[1]) == {
         "ok": True, "folder": str(tmp_path / "no"), "was_running": False, "left": [],

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.repository import ROOT, copy_stacks
+from tests.support.repository import ROOT
 from trainform.console.lines import SEQUENCE
 
 BIN = Path(sys.executable).parent
@@ -89,13 +89,6 @@ def terminal(shell: str, folder: Path) -> Iterator[Terminal]:
         made.close()
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    shutil.copy(ROOT / "Pulumi.yaml", tmp_path)
-    copy_stacks(tmp_path / "stacks")
-    return tmp_path
-
-
 CASES = {
     "trainform che": "trainform check",
     "trainform sandbox sta": "trainform sandbox status",
@@ -118,8 +111,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_tab_key_completes_names_in_a_project(shell: str, project: Path) -> None:
-    with terminal(shell, project / "stacks" / "experiments") as opened:
+def test_the_tab_key_completes_names_in_a_project(shell: str, whole_project: Path) -> None:
+    with terminal(shell, whole_project / "stacks" / "experiments") as opened:
         assert {typed: opened.type(f"{typed}\t") for typed in CASES} == CASES
 
 

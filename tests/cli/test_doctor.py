@@ -146,8 +146,6 @@ def test_the_exit_code_depends_on_the_chosen_commands(doctor: Doctor, verbs: str
     [
         (["--for", "upp,check,down"], "--for = upp, down"),
         (["-e", "dev"], "there is no project here"),
-        (["--timeout", "0"], "is below 0.5"),
-        (["--timeout", "soon"], "must be a number"),
         (["--jason"], "No such option"),
         (["up"], "unexpected extra argument"),
     ],

@@ -173,9 +173,3 @@ def test_the_demo_outside_of_a_clone_says_what_to_do(folder: Path) -> None:
         assert "there is no experiment sdxl-lora here" in err
         assert "or run `trainform init` in an empty folder" in err
         run("init")
-
-
-# --- the Python that Pulumi runs
-
-
-INSTALL, ACTIVATE = ".venv/bin/python -m pip install -r requirements.txt", "source .venv/bin/activate"

@@ -9,6 +9,8 @@ import pytest
 from tests.cli.running import error_of
 
 PLAN = ("plan", "hello", "-e", "dev")
+WHOLE = ("must be a whole number", "write it in digits, without a fraction: 2")
+LAUNCHERS = "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, command"
 REHEARSE = ("rehearse", "hello", "-e", "dev")
 
 
@@ -18,26 +20,14 @@ REHEARSE = ("rehearse", "hello", "-e", "dev")
         (
             ("new", "x", "-e", "dev", "--launcher", "torchrn"),
             "--launcher",
-            "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, command",
+            LAUNCHERS,
             "did you mean torchrun?",
         ),
-        (
-            ("new", "x", "-e", "dev", "--launcher", "slurm"),
-            "--launcher",
-            "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, command",
-            "write one of them",
-        ),
-        ((*PLAN, "--run", "two"), "--run", "must be a whole number", "write it in digits, without a fraction: 2"),
-        ((*PLAN, "--run", "1.5"), "--run", "must be a whole number", "write it in digits, without a fraction: 2"),
-        ((*PLAN, "--run", "9" * 5000), "--run", "must be a whole number", "write it in digits, without a fraction: 2"),
+        (("new", "x", "-e", "dev", "--launcher", "slurm"), "--launcher", LAUNCHERS, "write one of them"),
+        ((*PLAN, "--run", "two"), "--run", *WHOLE),
+        ((*PLAN, "--run", "9" * 5000), "--run", *WHOLE),
         ((*PLAN, "--run", "0"), "--run", "is below 1", "write 1 or more"),
         ((*PLAN, "--run", "1000000000"), "--run", "is above 999999999", "write 999999999 or less"),
-        (
-            (*REHEARSE, "--processes", "x"),
-            "--processes",
-            "must be a whole number",
-            "write it in digits, without a fraction: 2",
-        ),
         (
             ("doctor", "--timeout", "soon"),
             "--timeout",
@@ -45,7 +35,6 @@ REHEARSE = ("rehearse", "hello", "-e", "dev")
             "write it in digits, with a point before a fraction: 2.5",
         ),
         (("doctor", "--timeout", "0"), "--timeout", "is below 0.5", "write 0.5 or more"),
-        (("doctor", "--timeout", "601"), "--timeout", "is above 600", "write 600 or less"),
         (
             (*REHEARSE, "--timeout", "5"),
             "--timeout",
@@ -54,18 +43,6 @@ REHEARSE = ("rehearse", "hello", "-e", "dev")
         ),
         (
             (*REHEARSE, "--claim", "foo"),
-            "--claim",
-            "is not NAME=DIR",
-            "write the claim's name and a folder of this machine: foo=DIR",
-        ),
-        (
-            (*REHEARSE, "--claim", "=/tmp"),
-            "--claim",
-            "is not NAME=DIR",
-            "write the claim's name and a folder of this machine: NAME=DIR",
-        ),
-        (
-            (*REHEARSE, "--claim", "foo="),
             "--claim",
             "is not NAME=DIR",
             "write the claim's name and a folder of this machine: foo=DIR",

@@ -62,18 +62,6 @@ def test_a_form_that_the_command_does_not_have(file: str, fix: str, tmp_path: Pa
     assert f"  fix: {fix}\n" in err
 
 
-def test_after_an_error_the_file_is_unchanged(tmp_path: Path) -> None:
-    file = tmp_path / "out"
-    file.write_text("before")
-    code, out, err = run("check", "hello", "nowhere", "-e", "dev", "-o", str(file))
-    assert (code, out) == (2, "")
-    assert "nowhere" in err
-    code, out, _ = run("render", "nowhere", "-e", "dev", "--output", "json", "-o", str(file))
-    assert (code, json.loads(out)["ok"]) == (2, False)
-    assert file.read_text() == "before"
-    assert left(tmp_path) == {"out"}
-
-
 def test_a_result_with_exit_code_1_is_written_too(tmp_path: Path) -> None:
     """Of `check` and `status` it is the result, and the exit code says how it is."""
     file = tmp_path / "out"
@@ -97,6 +85,7 @@ def test_without_a_result_the_file_stays(verb: str, tmp_path: Path) -> None:
     assert file.read_text() == "before"
     assert run(verb, "nowhere", "--output", "json", "-o", str(file))[0] == 2
     assert (file.read_text() == "before") == (verb != "check")
+    assert left(tmp_path) == {"out"}
 
 
 @pytest.mark.parametrize(

@@ -10,22 +10,12 @@ import pytest
 import yaml
 
 from tests.cli.running import run
-from tests.rules.limits.secret_samples import TOKEN
-from tests.support.repository import ROOT, copy_stacks
+from tests.rules.limits.cases import TOKEN
 from trainform.job.check import check_platform
 from trainform.manifests.manifest import to_yaml
 from trainform.project import known_stacks
 
 VERBS = ["check", "plan", "render"]
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The project as it is committed."""
-    (tmp_path / "Pulumi.yaml").write_bytes((ROOT / "Pulumi.yaml").read_bytes())
-    copy_stacks(tmp_path / "stacks")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def listed(*words: str, code: int = 0) -> list[dict[str, Any]]:
@@ -37,15 +27,15 @@ def listed(*words: str, code: int = 0) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_all_stacks_of_the_project_or_of_an_environment(verb: str, project: Path) -> None:
+def test_all_stacks_of_the_project_or_of_an_environment(verb: str, whole_project: Path) -> None:
     assert [entry["stack"] for entry in listed(verb, "--all")] == known_stacks()
     assert [entry["stack"] for entry in listed(verb, "--all", "-e", "prod")] == ["prod"]
     assert [entry["stack"] for entry in listed(verb, "resnet.dev", "dev")] == ["resnet.dev", "dev"]
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_one_that_is_wrong_hides_no_other_and_decides_the_exit_code(verb: str, project: Path) -> None:
-    path = project / "stacks" / "experiments" / "mnist.yaml"
+def test_one_that_is_wrong_hides_no_other_and_decides_the_exit_code(verb: str, whole_project: Path) -> None:
+    path = whole_project / "stacks" / "experiments" / "mnist.yaml"
     path.write_text(f"{path.read_text()}queue: nowhere\n")
     entries = listed(verb, "--all", code=2)
     assert [entry["stack"] for entry in entries if not entry["ok"]] == ["mnist.dev"]
@@ -55,8 +45,8 @@ def test_one_that_is_wrong_hides_no_other_and_decides_the_exit_code(verb: str, p
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_stack_that_is_wrong_is_one_of_them(verb: str, project: Path) -> None:
-    (project / "stacks" / "Pulumi.broken.dev.yaml").write_text("config: {trainform:experiment: hello}\n")
+def test_a_stack_that_is_wrong_is_one_of_them(verb: str, whole_project: Path) -> None:
+    (whole_project / "stacks" / "Pulumi.broken.dev.yaml").write_text("config: {trainform:experiment: hello}\n")
     entries = listed(verb, "--all", code=2)
     assert [entry["stack"] for entry in entries if not entry["ok"]] == ["broken.dev"]
     assert len(entries) == len(known_stacks())
@@ -65,9 +55,9 @@ def test_a_stack_that_is_wrong_is_one_of_them(verb: str, project: Path) -> None:
 @pytest.mark.parametrize("secret", [TOKEN, "password=hunter2Zq9"])
 @pytest.mark.parametrize("key", ["experiment", "environment"])
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_secret_in_the_place_of_a_name_is_not_shown(verb: str, key: str, secret: str, project: Path) -> None:
+def test_a_secret_in_the_place_of_a_name_is_not_shown(verb: str, key: str, secret: str, whole_project: Path) -> None:
     config = {"trainform:experiment": "hello", "trainform:environment": "dev", f"trainform:{key}": secret}
-    (project / "stacks" / "Pulumi.broken.dev.yaml").write_text(yaml.safe_dump({"config": config}))
+    (whole_project / "stacks" / "Pulumi.broken.dev.yaml").write_text(yaml.safe_dump({"config": config}))
     for words in (["--output", "json"], ["hello.dev", "--output", "json"], []):
         code, out, err = run(verb, "broken.dev", *words)
         assert code == 2
@@ -82,12 +72,14 @@ def test_all_goes_with_an_environment_and_nothing_else(verb: str, words: tuple[s
     assert "--all cannot be used with" in err
 
 
-def test_an_environment_alone(project: Path) -> None:
+def test_an_environment_alone(whole_project: Path) -> None:
     manifests = check_platform("prod").or_raise().manifests
-    assert run("render", "-e", "prod") == (0, to_yaml(manifests), "")
+    assert run("render", "-e", "prod") == run("render", "prod") == (0, to_yaml(manifests), "")
+    bodies = [manifest.body for manifest in manifests]
+    assert json.loads(run("render", "-e", "prod", "--output", "json")[1]) == bodies
     assert json.loads(run("plan", "-e", "prod", "--output", "json")[1]) == {
         "environment": "prod",
-        "objects": [manifest.body for manifest in manifests],
+        "objects": bodies,
     }
     out = run("plan", "-e", "prod")[1]
     assert out.startswith("prod: an environment in the namespace ai-production\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.reviewing import events
+from tests.cli.reviewing import engine, events
 from tests.cli.running import run
 from tests.support import previews
 from tests.support.repository import commit_all, git
@@ -29,11 +29,8 @@ RUNTIME = "apiVersion: v1\nkind: ClusterTrainingRuntime\n"
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project as `trainform init` writes it, with a second environment and a second experiment, on a branch of its
     own. It is the current folder."""
-    programs = tmp_path / "programs"
-    write(programs, "preview.json", previews.stream(*events()))
-    write(programs, "pulumi", ENGINE.format(preview=programs / "preview.json"))
-    (programs / "pulumi").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    write(tmp_path, "preview.json", previews.stream(*events()))
+    engine(tmp_path, monkeypatch, ENGINE.format(preview=tmp_path / "preview.json"))
     monkeypatch.delenv("TRAINFORM_ENVIRONMENT", raising=False)
     folder = tmp_path / "project"
     for name, text in project_files("vision", ".venv", "trainform==0.1.0", "4.25.0").items():
@@ -206,7 +203,7 @@ def test_the_environments_own_stack_says_who_uses_what_changes(project: Path, wo
     old, new = (previews.state({"metadata": {"name": "research"}, "spec": {"weight": weight}}) for weight in (4, 2))
     where = previews.urn("kubernetes:scheduling.volcano.sh/v1beta1:Queue", "dev-research", "trainform:index:Platform")
     changed = previews.step_event("update", where, old, new, {"spec.weight": "update"})
-    write(project.parent / "programs", "preview.json", previews.stream(changed))
+    write(project.parent, "preview.json", previews.stream(changed))
     _, out, _ = run("review", "--no-cluster", "--quiet", "--output", "json", *words)
     reports = {report.stack: report for report in Review.model_validate_json(out).stacks}
     [found] = reports["dev"].dependents

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.reviewing import events
-from tests.cli.running import run
+from tests.cli.reviewing import engine, events, review
 from tests.support import previews
 from trainform.project import known_stacks
 from trainform.review.model import Review
@@ -22,19 +21,12 @@ sed "s/urn:pulumi:dev::/urn:pulumi:$2::/g" {preview}
 
 
 @pytest.fixture(autouse=True)
-def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is called pulumi. It cannot say anything of the stack mnist.dev."""
     preview = tmp_path / "preview.json"
     preview.write_text(previews.stream(*events()), encoding="utf-8")
-    program = tmp_path / "pulumi"
-    program.write_text(ENGINE.format(preview=preview, refusal=REFUSAL), encoding="utf-8")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    engine(tmp_path, monkeypatch, ENGINE.format(preview=preview, refusal=REFUSAL))
     monkeypatch.delenv("TRAINFORM_ENVIRONMENT", raising=False)
-
-
-def review(*words: str) -> tuple[int, str, str]:
-    return run("review", "--no-cluster", *words)
 
 
 def stacks_of(*words: str, code: int = 0) -> list[str]:

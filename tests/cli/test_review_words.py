@@ -7,13 +7,6 @@ import pytest
 from tests.cli.reviewing import review
 
 
-@pytest.mark.parametrize("option", ["-s", "--stack"])
-def test_the_stack_is_no_option(option: str) -> None:
-    code, out, err = review(option, "dev")
-    assert (code, out) == (2, "")
-    assert "name the stack without an option: `trainform review STACK`" in " ".join(err.split())
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -37,13 +30,6 @@ def test_wrong_words(words: list[str], said: str, preview: str) -> None:
     code, out, err = review("--preview-json", preview, *words)
     assert (code, out) == (2, "")
     assert said in err
-
-
-def test_which_stack() -> None:
-    code, _, err = review()
-    assert (code, "Missing argument 'JOB'" in err) == (2, True)
-    code, _, err = review("resnet.dve")
-    assert (code, "did you mean resnet.dev?" in err) == (2, True)
 
 
 def test_two_previews_of_a_stack(preview: str) -> None:

@@ -3,9 +3,7 @@ a name."""
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +14,8 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.cli.running import run
 from tests.support.unseen import FORGED, HALF, MARKUP, SAMPLES, texts, unseen
-from trainform.cli.main import main
 from trainform.errors import MASK, in_order
 from trainform.job.check import check_experiment
 from trainform.job.render import job_manifests
@@ -77,14 +75,6 @@ def put(place: Place, text: str, as_key: bool) -> dict[str, Any]:
     if place != ("further",):
         data.pop("further")
     return data
-
-
-def run(*words: str) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as end:
-        main(list(words))
-    assert isinstance(end.value.code, int)
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 def check_shown(path: Path) -> int:

@@ -130,6 +130,7 @@ def test_check_imports_only_what_it_needs() -> None:
     heavy |= {"asyncio", "concurrent.futures", "http", "logging", "multiprocessing", "ssl", "xml"}
     heavy |= {"trainform.resources", "trainform.local"}
     assert heavy & imported("check") == set()
+    assert {"pulumi", "lightkube", "cryptography"} & imported("plan", "render") == set()
 
 
 def test_only_patches_need_the_fields_of_kinds(tmp_path: Path) -> None:
@@ -149,10 +150,6 @@ def test_drift_imports_only_what_it_needs() -> None:
     others = {"pulumi", "trainform.cluster.facts", "trainform.cluster.live", "trainform.review.preview"}
     others |= {"trainform.backends.patch_rules", "trainform.manifests.served.validation"}
     assert others & set(done.stdout.split()) == set()
-
-
-def test_no_verb_without_a_cluster_imports_pulumi() -> None:
-    assert {"pulumi", "lightkube", "cryptography"} & imported("plan", "render") == set()
 
 
 @pytest.mark.parametrize(

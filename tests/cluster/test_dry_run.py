@@ -264,7 +264,8 @@ def test_a_field_of_another_manager(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_job_that_has_not_changed_is_not_sent() -> None:
     plan, (*_, job) = drafted()
-    stack = StackContext(applied={object_key(job.body): job.body})
+    body: Any = job.request.body
+    stack = StackContext(applied={object_key(body): body})
     manifests = job_manifests(plan)
     runs = dry_runs(plan, manifests, BACKENDS["volcano"].templates(plan, manifests), stack)
     assert [run.role for run in runs] == ["worker"]

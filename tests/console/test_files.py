@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import resource
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.support.samples import JOB
 from trainform import defaults
 from trainform.cli.main import main
@@ -147,46 +144,33 @@ WRONG = [
 ]
 
 
-def command(*words: str | Path, **options: int | None) -> tuple[int, str, str]:
-    """In a process of its own: where something waits for ever, the test ends it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "trainform", *words], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
-        stdin=options.get("stdin"),
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
-
-
 @pytest.mark.parametrize(("make", "reason", "fix"), WRONG)
-@pytest.mark.parametrize("verb", ["check", "plan", "render", "rehearse"])
-def test_both_files_of_a_verb(
-    make: Callable[[Path], None], reason: str, fix: str, verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "mine.yaml"
-    make(path)
-    for experiment, environment in ((str(path), "dev"), ("hello", str(path))):
-        with pytest.raises(SystemExit) as end:
-            main([verb, experiment, "-e", environment])
-        assert end.value.code == 2
-        expected = f"trainform: 1 problem:\n{path}: (whole file)\n  why: {reason}\n  fix: {fix}\n"
-        assert capsys.readouterr() == ("", expected)
-
-
-def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "mine.yaml")
-    code, out, err = command("check", tmp_path / "mine.yaml", "-e", tmp_path / "mine.yaml")
-    assert (code, out) == (2, "")
-    assert err.count("why: the path leads to a pipe, not to a file") == 1, "one problem of one file"
-
-
-@pytest.mark.parametrize(("make", "reason", "fix"), WRONG)
-def test_the_file_of_a_runtime(make: Callable[[Path], None], reason: str, fix: str, tmp_path: Path) -> None:
+def test_only_regular_files_are_read(make: Callable[[Path], None], reason: str, fix: str, tmp_path: Path) -> None:
     make(tmp_path / "mine.yaml")
-    experiment = Experiment.model_validate({**JOB, "runtime": {"name": "torch", "file": "mine.yaml"}})
     with pytest.raises(InputError) as told:
-        read_runtime_content(experiment, tmp_path)
+        read_text(tmp_path / "mine.yaml", "mine.yaml")
     assert [(problem.source, problem.reason, problem.fix) for problem in told.value.problems] == [
         ("mine.yaml", reason, fix)
     ]
+
+
+@pytest.mark.parametrize("verb", ["check", "plan", "render", "rehearse"])
+def test_both_files_of_a_verb(verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.yaml"
+    make_pipe(path)
+    for experiment, environment in ((str(path), "dev"), ("hello", str(path)), (str(path), str(path))):
+        with pytest.raises(SystemExit) as end:
+            main([verb, experiment, "-e", environment])
+        assert end.value.code == 2
+        problem = f"{path}: (whole file)\n  why: the path leads to a pipe, not to a file\n  fix: {REGULAR}\n"
+        assert capsys.readouterr() == ("", f"trainform: 1 problem:\n{problem}")
+
+
+def test_the_file_of_a_runtime(tmp_path: Path) -> None:
+    make_pipe(tmp_path / "mine.yaml")
+    experiment = Experiment.model_validate({**JOB, "runtime": {"name": "torch", "file": "mine.yaml"}})
+    with pytest.raises(InputError, match="the path leads to a pipe, not to a file"):
+        read_runtime_content(experiment, tmp_path)
 
 
 def test_links_are_followed(tmp_path: Path) -> None:

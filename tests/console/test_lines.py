@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.unseen import HALF, SAMPLES, texts, unseen
-from trainform.console.lines import echo, echo_json, escaped, output_stream, strip_invisible, strip_sequences
+from tests.support.unseen import HALF, texts, unseen
+from trainform.console.lines import ask, echo, echo_json, escaped, strip_invisible, strip_sequences
 
 
 @given(texts)
@@ -60,11 +60,6 @@ def test_json_is_not_changed_by_escaping(capsys: pytest.CaptureFixture[str]) -> 
     assert not unseen(text)
 
 
-def test_a_redirected_stream_is_used(capsys: pytest.CaptureFixture[str]) -> None:
-    assert output_stream() is sys.stdout
-    assert output_stream(err=True) is sys.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -108,12 +103,18 @@ def test_strip_invisible(text: str) -> None:
     assert [character for character in text if escaped(character) == character] == [*strip_invisible(text)]
 
 
-@pytest.mark.parametrize("sample", [*SAMPLES, HALF])
-def test_the_samples_are_such(sample: str) -> None:
-    assert escaped(sample) != sample
-    assert escaped(sample).isascii()
-
-
 def test_strip_sequences() -> None:
     assert strip_sequences("\x1b[1;31mred\x1b[0m \x1b[2K\x1b[3Aup\x1b[?25l") == "red up"
     assert strip_sequences("a\x1b]8;;https://example.com\x1b\\b\x1b]0;title\x07c\x1bP1$r0m\x1b\\d") == "abcd"
+
+
+@pytest.mark.parametrize(
+    ("answer", "yes"),
+    [("y\n", True), ("YES \n", True), ("\n", False), ("n\n", False), ("", False), ("yellow\n", False)],
+)
+def test_only_y_is_a_yes(
+    answer: str, yes: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    assert ask("Write release 0123456789abcdef0123? [y/N] ") is yes
+    assert capsys.readouterr() == ("", "Write release 0123456789abcdef0123? [y/N] ")

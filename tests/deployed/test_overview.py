@@ -52,11 +52,8 @@ def job(experiment: str, phase: str = "Running") -> dict[str, Any]:
 
 def of_job(experiment: str, index: int, phase: str = "Running") -> dict[str, Any]:
     body = pod(f"{experiment}-{REVISION}", index, phase, experiment=experiment)
-    body["metadata"]["labels"] |= {
-        defaults.NAME_LABEL: experiment,
-        defaults.REVISION_LABEL: REVISION,
-        **defaults.MANAGED_BY,
-    }
+    own = {defaults.NAME_LABEL: experiment, defaults.REVISION_LABEL: REVISION}
+    body["metadata"]["labels"] |= {**own, **defaults.MANAGED_BY}
     return body
 
 
@@ -70,17 +67,11 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return reading
 
 
-def test_a_row_for_each_experiment(read: Any) -> None:
+def test_a_job_costs_something_while_a_pod_runs(read: Any) -> None:
     running = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1), launch_files("bert")]
     waiting = [recorded("sdxl-lora", 4), job("sdxl-lora", "Running"), of_job("sdxl-lora", 0, "Pending")]
     bert, sdxl = read(ApiObjects([*running, *waiting])).rows
-    assert (bert.experiment, bert.environment, bert.stack, bert.revision) == (
-        "bert",
-        "dev",
-        "vision/bert.dev",
-        REVISION,
-    )
-    assert (bert.phase, bert.accelerators, bert.created) == ("Running", {"a800": 16}, "2026-11-22T09:00:00Z")
+    assert (bert.phase, bert.created) == ("Running", "2026-11-22T09:00:00Z")
     assert f"{bert.cost.amount:.2f} {bert.cost.currency}" == "33.60 USD"
     assert (sdxl.phase, sdxl.accelerators, sdxl.cost) == ("Pending", {"a800": 32}, None), "no pod of it runs"
 

@@ -16,26 +16,11 @@ import pytest
 from tests.support.engine_runs import run_preview
 from tests.support.leaks import HUB_TOKEN as TOKEN
 from trainform.deployed import preview_runs
-from trainform.deployed.preview_runs import EngineRun, previews_in
-from trainform.errors import ToolchainError
+from trainform.deployed.preview_runs import EngineRun, finished, previews_in
 
 
-@pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program called pulumi, the only one on PATH but those that it needs."""
-    path = tmp_path / "bin" / "pulumi"
-    path.parent.mkdir()
-    monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
-    return path
-
-
-def write(path: Path, *lines: str) -> None:
-    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
-    path.chmod(0o755)
-
-
-def test_the_engine_is_asked_for_its_events(program: Path, tmp_path: Path) -> None:
-    write(program, 'echo "$@"; echo "$PULUMI_ENABLE_STREAMING_JSON_PREVIEW"; pwd; cat; exit 7')
+def test_the_engine_is_asked_for_its_events(pulumi: Path, tmp_path: Path) -> None:
+    pulumi.write_text('#!/bin/sh\necho "$@"; echo "$PULUMI_ENABLE_STREAMING_JSON_PREVIEW"; pwd; cat; exit 7\n')
     ran = run_preview("bert.dev", tmp_path, ["--refresh", "-p", "4", "--target", "x"])
     words = "preview --json --non-interactive --color never --refresh -p 4 --target x -s bert.dev"
     assert ran.text.splitlines() == [words, "true", str(tmp_path)]
@@ -43,26 +28,16 @@ def test_the_engine_is_asked_for_its_events(program: Path, tmp_path: Path) -> No
     assert words not in repr(ran)
 
 
-def test_errors_are_without_secrets(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_without_secrets(pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "correct horse battery")
     coloured = f"printf 'error: \\033[35m{TOKEN}\\033[0m\\n' >&2"
-    write(program, coloured, 'echo "not $PULUMI_CONFIG_PASSPHRASE" >&2', "exit 1")
+    pulumi.write_text(f'#!/bin/sh\n{coloured}; echo "not $PULUMI_CONFIG_PASSPHRASE" >&2; exit 1\n')
     ran = run_preview("bert.dev", tmp_path)
     assert (ran.errors, ran.code) == ("[secret]\nnot [secret]\n", 1)
 
 
-def test_a_machine_without_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ToolchainError, match="pulumi is not on PATH") as caught:
-        run_preview("bert.dev", tmp_path)
-    assert "trainform doctor" in caught.value.fix
-
-
-STACK_OF_WORDS = 'while [ "$1" != -s ]; do shift; done; stack=$2'
-
-
-def test_an_error_of_the_caller_ends_all(program: Path, tmp_path: Path) -> None:
-    write(program, "echo $$ > started", "exec sleep 600")
+def test_an_error_of_the_caller_ends_all(pulumi: Path, tmp_path: Path) -> None:
+    pulumi.write_text("#!/bin/sh\necho $$ > started; exec sleep 600\n")
 
     def fail() -> None:
         until = time.monotonic() + 30
@@ -77,6 +52,13 @@ def test_an_error_of_the_caller_ends_all(program: Path, tmp_path: Path) -> None:
     assert ran[0].result(1).code == -signal.SIGINT
 
 
+WAITING = """\
+#!/bin/sh
+while [ "$1" != -s ]; do shift; done; stack=$2
+trap 'echo stopped >> stopped.$stack; exit 1' INT
+echo > started.$stack
+while :; do sleep 0.05; done
+"""
 CALLER = """\
 import sys
 from concurrent.futures import Future
@@ -91,14 +73,9 @@ with preview_runs.previews_in(Path(sys.argv[1])) as begin:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGTERM, 128 + signal.SIGTERM)])
-def test_a_signal_is_passed_on_once_to_all(program: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
+def test_a_signal_is_passed_on_once_to_all(pulumi: Path, tmp_path: Path, number: signal.Signals, code: int) -> None:
     """The third stack waits for one of the others: its preview does not begin any more."""
-    write(
-        program,
-        f"{STACK_OF_WORDS}; trap 'echo stopped >> stopped.$stack; exit 1' INT",
-        "echo > started.$stack",
-        "while :; do sleep 0.05; done",
-    )
+    pulumi.write_text(WAITING)
     with subprocess.Popen([sys.executable, "-c", CALLER, tmp_path], stderr=subprocess.DEVNULL) as caller:
         until = time.monotonic() + 30
         while len([*tmp_path.glob("started.*")]) < 2 and time.monotonic() < until:
@@ -113,7 +90,7 @@ def test_a_signal_is_passed_on_once_to_all(program: Path, tmp_path: Path, number
 
 
 def test_a_signal_while_the_engine_starts_leaves_none_behind(
-    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
     start = subprocess.Popen
@@ -125,7 +102,61 @@ def test_a_signal_while_the_engine_starts_leaves_none_behind(
 
     monkeypatch.setattr(preview_runs, "GRACE_SECONDS", 1.0)
     monkeypatch.setattr("trainform.deployed.preview_runs.subprocess.Popen", interrupted)
-    write(program, "sleep 60")
+    pulumi.write_text("#!/bin/sh\nsleep 60\n")
     with pytest.raises(KeyboardInterrupt):
         run_preview("bert.dev", tmp_path)
     assert started[0].returncode in (-signal.SIGINT, -signal.SIGKILL)
+
+
+FILE = "stacks/Pulumi.bert.dev.yaml"
+CONFIG = "config:\n  trainform:experiment: bert # ours\n"
+PULUMI = """#!/bin/sh
+case "$PULUMI_BACKEND_URL" in
+  file:///*trainform-preview-*) ;;
+  *) echo "error: no stack named 'bert.dev' found" >&2; exit 6 ;;
+esac
+[ "$1 $2" = "stack init" ] && { echo "encryptionsalt: v1:new" >> stacks/Pulumi.bert.dev.yaml; exit; }
+pwd; cat stacks/Pulumi.bert.dev.yaml; ls . stacks; echo "passphrase ${#PULUMI_CONFIG_PASSPHRASE}"
+echo "in $(pwd)" >&2
+"""
+
+
+@pytest.fixture
+def root(pulumi: Path, tmp_path: Path) -> Path:
+    """A project whose backend has no stack."""
+    root = tmp_path / "vision"
+    (root / "stacks" / "experiments").mkdir(parents=True)
+    (root / "Pulumi.yaml").write_text("name: vision\nruntime: python\nmain: stacks\n")
+    (root / FILE).write_text(f"encryptionsalt: v1:old\n{CONFIG}")
+    (root / "stacks" / "__main__.py").touch()
+    pulumi.write_text(PULUMI)
+    return root
+
+
+def preview(root: Path) -> EngineRun:
+    with previews_in(root) as begin:
+        return finished(begin("bert.dev"))
+
+
+def test_it_runs_in_a_copy_and_leaves_the_project_as_it_was(root: Path) -> None:
+    before = (root / FILE).read_text()
+    found = preview(root)
+    assert (found.code, found.errors) == (0, f"in {root}\n"), "no path of the copy is shown"
+    assert found.note.startswith("The backend does not have the stack bert.dev")
+    lines = found.text.splitlines()
+    assert lines[0] == str(root)
+    assert "\n".join(lines[1:4]) == f"{CONFIG}encryptionsalt: v1:new", "without the salt of another passphrase"
+    assert {"Pulumi.yaml", "__main__.py", "experiments", "passphrase 32"} <= {*lines}
+    assert (root / FILE).read_text() == before
+
+
+def test_encrypted_values_need_their_passphrase(root: Path) -> None:
+    (root / FILE).write_text(f"{CONFIG}  trainform:sshSecret:\n    secure: v1:abc\n")
+    found = preview(root)
+    assert found.code == 6
+    assert found.errors.startswith("error: not previewed: needs its passphrase")
+
+
+def test_a_stack_without_a_file_is_not_copied(root: Path) -> None:
+    (root / FILE).unlink()
+    assert "no stack named" in preview(root).errors

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,10 @@ import pytest
 from tests.cluster.test_client import connected
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import NAMESPACE
-from tests.support.websites import WEB_PAGE
 from trainform import defaults
 from trainform.deployed.records import all_deployed, deployed
 from trainform.errors import ClusterError
 from trainform.plan.record import Record
-
-PLENTY = 30.0  # on a busy machine
 
 
 def config_map(experiment: str, namespace: str = NAMESPACE, **data: str) -> dict[str, Any]:
@@ -82,13 +78,3 @@ def test_without_permission_the_error_says_of_what(connected: Any) -> None:
             deployed(api, "bert", NAMESPACE)
         with pytest.raises(ClusterError, match="no permission to list the ConfigMaps of the namespace ai-nam"):
             all_deployed(api, NAMESPACE)
-
-
-def test_a_server_that_is_no_cluster_is_named(connected: Any) -> None:
-    with connected(WEB_PAGE) as api, pytest.raises(ClusterError, match="does not answer as a Kubernetes API"):
-        all_deployed(api, NAMESPACE)
-    with (
-        connected((200, "application/json", json.dumps({"metadata": {}}).encode())) as api,
-        pytest.raises(ClusterError, match="lacks fields that Kubernetes has"),
-    ):
-        deployed(api, "bert", NAMESPACE)

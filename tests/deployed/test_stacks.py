@@ -78,23 +78,19 @@ def test_what_is_no_stack_of_the_experiment(
     assert raised.value.problems[0].fix == fix
 
 
-def refused(experiment: str, source: str, target: str, root: Path) -> list[tuple[str, str, str]]:
-    """Path, reason and fix of each problem."""
+@pytest.mark.parametrize(
+    ("experiment", "source", "problem"),
+    [
+        (DEV, "dev", ("EXPERIMENT", "this is not the name of an experiment", "known: sdxl-lora")),
+        ("sdxl", DEV, ("--from", "this stack runs sdxl-lora", "name a stack of sdxl, or promote sdxl-lora")),
+    ],
+)
+def test_what_is_no_experiment(experiment: str, source: str, problem: tuple[str, ...], tmp_path: Path) -> None:
+    project(tmp_path)
     with pytest.raises(InputError) as raised:
-        places(experiment, source, target, root)
-    return [(problem.path, problem.reason, problem.fix) for problem in raised.value.problems]
-
-
-def test_a_stack_in_the_place_of_the_experiment(tmp_path: Path) -> None:
-    project(tmp_path)
-    problem = ("EXPERIMENT", "this is not the name of an experiment", "known: sdxl-lora")
-    assert refused(DEV, "dev", "prod", tmp_path) == [problem]
-
-
-def test_an_experiment_that_is_not_there(tmp_path: Path) -> None:
-    project(tmp_path)
-    problem = ("--from", "this stack runs sdxl-lora", "name a stack of sdxl, or promote sdxl-lora")
-    assert refused("sdxl", DEV, "prod", tmp_path)[0] == problem
+        places(experiment, source, "prod", tmp_path)
+    found = raised.value.problems[0]
+    assert (found.path, found.reason, found.fix) == problem
 
 
 @pytest.mark.parametrize(

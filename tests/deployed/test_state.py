@@ -77,9 +77,6 @@ def test_the_record_of_what_was_deployed_is_in_the_state() -> None:
     state = exported(config_map("bert-launch"), config_map("bert-deployed", **RECORD.data()))
     assert record_in(state, "bert") == RECORD
     assert record_in(state, "resnet") is None
-
-
-def test_a_record_that_nobody_can_read_is_none() -> None:
     assert record_in(exported(config_map("bert-deployed", revision="1f3a9c")), "bert") is None
 
 

@@ -86,11 +86,6 @@ def test_the_last_up_that_succeeded_and_was_not_destroyed(listed: list[Any], ind
     assert last_deployed(found) == (None if index is None else found[index])
 
 
-def test_a_stack_that_the_backend_does_not_have_has_no_history(pulumi: Path, tmp_path: Path) -> None:
-    pulumi.write_text("#!/bin/sh\necho \"error: no stack named 'resnet.prod' found\" >&2\nexit 6\n")
-    assert updates("resnet.prod", tmp_path) == []
-
-
 def listing(program: Path, updates: list[dict[str, Any]]) -> None:
     """Let the program print so many of the updates as it is asked for, or all for 0."""
     folder = program.parent.parent

@@ -11,8 +11,6 @@ from tests.engine.differences import changed
 from tests.engine.live import Live, until
 from tests.engine.project import SSH_SECRET
 from tests.support.generators import ENVIRONMENT
-from trainform.backends.backend import BACKENDS
-from trainform.backends.jobset.backend import JobSet
 from trainform.job.render import job_manifests
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
@@ -21,12 +19,11 @@ from trainform.plan import Plan
 from trainform.spec import Environment
 
 NAMESPACE = "t-admission"
-ACCOUNT = "serviceAccountName"  # operators make some of the accounts
 LOOKED_FOR = ("TrainingRuntime",)  # by the webhook of TrainJobs
 
 
 def offered(live: Live) -> Iterator[Environment]:
-    """The generators' environment, with its queues open and its namespace there, until the end."""
+    """Yield the generators' environment, with its queues open and its namespace there, until the end."""
     environment = Environment.model_validate({**ENVIRONMENT, "namespace": {"name": NAMESPACE, "create": True}})
     made = [manifest for manifest in platform_manifests(environment) if not manifest.patch]
     for manifest in made:
@@ -47,8 +44,8 @@ def offered(live: Live) -> Iterator[Environment]:
 
 
 def not_kept(live: Live, plan: Plan) -> Iterator[str]:
-    """What the server would change of the objects of a job; fails the test with the server's words where it would not
-    take one."""
+    """Yield what the server would change of the objects of a job; fails the test with the server's words where it would
+    not take one."""
     there: list[dict[str, Any]] = []
     try:
         for manifest in job_manifests(plan):
@@ -64,39 +61,6 @@ def not_kept(live: Live, plan: Plan) -> Iterator[str]:
             live.remove(body)
 
 
-def made_of(live: Live, plan: Plan) -> None:
-    """Fails the test with the server's words where it would not take the Jobs and the pods that the operator makes of a
-    job's objects."""
-    manifests = job_manifests(plan)
-    for manifest in manifests:
-        for spec in _of_sets(manifest.body["spec"] if manifest.key in ("job", "runtime") else {}):
-            for job in spec["replicatedJobs"]:
-                metadata = {"name": f"{plan.job}-{job['name']}-0", "namespace": NAMESPACE}
-                live.make(
-                    {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": job["template"]["spec"]},
-                    dry_run=True,
-                )
-            if manifest.key == "runtime":
-                metadata = {"name": plan.job, "namespace": NAMESPACE}
-                kind = {"apiVersion": JobSet.API_VERSION, "kind": "JobSet"}
-                live.make({**kind, "metadata": metadata, "spec": spec}, dry_run=True)
-    backend = BACKENDS[plan.backend]
-    pods, _ = backend.pods(plan, manifests)
-    for pod in {repr(pod["spec"]["containers"]): pod for pod in pods}.values():
-        spec = {
-            field: value for field, value in pod["spec"].items() if field != ACCOUNT or value == plan.service_account
-        }
-        metadata = {**pod["metadata"], "namespace": NAMESPACE}
-        live.make({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, dry_run=True)
-
-
-def _of_sets(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The spec of a JobSet, which it is itself or which a runtime has."""
-    for each in (spec, spec.get("template", {}).get("spec", {})):
-        if "replicatedJobs" in each:
-            yield each
-
-
 def make(live: Live, plan: Plan, manifests: Iterable[Manifest]) -> None:
     """Make the objects of a job; fails the test with the server's words where it does not take one."""
     for manifest in manifests:
@@ -104,7 +68,7 @@ def make(live: Live, plan: Plan, manifests: Iterable[Manifest]) -> None:
 
 
 def _made(live: Live, body: dict[str, Any], dry_run: bool) -> dict[str, Any]:
-    """The object as the server keeps it. The webhooks of a TrainJob learn of its runtime a moment after that was
+    """Return the object as the server keeps it. The webhooks of a TrainJob learn of its runtime a moment after that was
     made."""
 
     def made() -> dict[str, Any] | None:
@@ -119,8 +83,8 @@ def _made(live: Live, body: dict[str, Any], dry_run: bool) -> dict[str, Any]:
 
 
 def _alone(plan: Plan, manifest: Manifest) -> dict[str, Any]:
-    """The object as it is taken by itself: a queue of its own is only dry-run as well, and Volcano wants one that is
-    open."""
+    """Return the object as it is taken by itself: a queue of its own is only dry-run as well, and Volcano wants one
+    that is open."""
     body = copy.deepcopy(manifest.body)
     if body["kind"] == "Secret" and plan.ssh is not None:
         body["stringData"] = identity_files(ssh_names(plan), SSH_SECRET, plan.ssh.rotation)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from tests.engine.project import Project
 from tests.support.leaks import leaks
 
-TRAINFORM = (sys.executable, "-m", "trainform")
 MOVED = 4
 
 
@@ -32,14 +30,14 @@ class Applied:
 def save(project: Project, stack: str, **environ: Any) -> Path:
     """Save a review of the stack. Fails the test where the file holds a secret of this project."""
     file = project.folder / f"{stack}.saved.json"
-    project.run(*TRAINFORM, "review", stack, "--save", str(file), **environ).succeeded()
+    project.trainform("review", stack, "--save", str(file), **environ).succeeded()
     assert leaks({"saved": file.read_text()}, project.secrets) == []
     return file
 
 
 def apply(project: Project, file: Path, *words: str, **environ: Any) -> Applied:
     """Apply it, or only check it."""
-    ran = project.run(*TRAINFORM, "apply", str(file), "--output", "json", *words, **environ)
+    ran = project.trainform("apply", str(file), "--output", "json", *words, **environ)
     assert "Traceback" not in ran.output, ran.output
     assert leaks({"shown": ran.output}, project.secrets) == []
     start = ran.output.find('{\n  "version"')

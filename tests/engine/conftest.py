@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.engine.live import Live, until
+from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.support.repository import ROOT
 from trainform.local.sandbox.certificates import Certificates
@@ -27,7 +27,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def toolchain() -> Toolchain:
-    """The real tool chain, built where it is missing (`make setup` shows the progress of that)."""
+    """Return the real tool chain, built where it is missing (`make setup` shows the progress of that)."""
     return ensure()
 
 
@@ -38,8 +38,8 @@ def _start(folder: Path, toolchain: Toolchain, environment: str = "dev") -> Sand
 
 @pytest.fixture(scope="package")
 def sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
-    """A control plane that offers what the environment `dev` says. It ends with the tests of this folder: also an idle
-    one costs time."""
+    """Yield a control plane that offers what the environment `dev` says. It ends with the tests of this folder: also an
+    idle one costs time."""
     folder = tmp_path_factory.mktemp("sandbox") / "cluster"
     yield _start(folder, toolchain)
     down(folder)
@@ -47,7 +47,7 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> I
 
 @pytest.fixture(scope="package")
 def sandbox_exports(sandbox: Sandbox, toolchain: Toolchain) -> dict[str, str]:
-    """The variables with which `pulumi` works on the sandbox."""
+    """Return the variables with which `pulumi` works on the sandbox."""
     return {**environment(toolchain.pulumi), "KUBECONFIG": str(sandbox.kubeconfig)}
 
 
@@ -57,7 +57,7 @@ def _live(sandbox: Sandbox) -> Live:
 
 @pytest.fixture(scope="package")
 def live(sandbox: Sandbox) -> Iterator[Live]:
-    """The live cluster."""
+    """Yield the live cluster."""
     live = _live(sandbox)
     yield live
     live.close()
@@ -65,7 +65,8 @@ def live(sandbox: Sandbox) -> Iterator[Live]:
 
 @pytest.fixture(scope="module")
 def prod_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
-    """A second control plane, that offers what the environment `prod` says. It ends with the tests of the file."""
+    """Yield a second control plane, that offers what the environment `prod` says. It ends with the tests of the
+    file."""
     folder = tmp_path_factory.mktemp("prod") / "cluster"
     yield _start(folder, toolchain, "prod")
     down(folder)
@@ -73,7 +74,7 @@ def prod_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain)
 
 @pytest.fixture(scope="module")
 def twin_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
-    """A second control plane, with the contexts of the first one. It ends with the tests of the file."""
+    """Yield a second control plane, with the contexts of the first one. It ends with the tests of the file."""
     folder = tmp_path_factory.mktemp("twin") / "cluster"
     yield _start(folder, toolchain)
     down(folder)
@@ -81,7 +82,7 @@ def twin_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain)
 
 @pytest.fixture(scope="module")
 def twin_live(twin_sandbox: Sandbox) -> Iterator[Live]:
-    """The live cluster that may be taken for the first one."""
+    """Yield the live cluster that may be taken for the first one."""
     live = _live(twin_sandbox)
     yield live
     live.close()
@@ -89,7 +90,7 @@ def twin_live(twin_sandbox: Sandbox) -> Iterator[Live]:
 
 @pytest.fixture(scope="module")
 def exports_of_both(sandbox: Sandbox, prod_sandbox: Sandbox, sandbox_exports: dict[str, str]) -> dict[str, str]:
-    """The variables with which `pulumi` works on both clusters: each context leads to its own."""
+    """Return the variables with which `pulumi` works on both clusters: each context leads to its own."""
     return {**sandbox_exports, "KUBECONFIG": os.pathsep.join(str(each.kubeconfig) for each in (sandbox, prod_sandbox))}
 
 
@@ -109,7 +110,7 @@ def volcano_controller(sandbox: Sandbox) -> psutil.Process:
 
 @pytest.fixture(scope="session")
 def addons_live(addons: Sandbox) -> Iterator[Live]:
-    """The live cluster with the other operators."""
+    """Yield the live cluster with the other operators."""
     live = _live(addons)
     yield live
     live.close()
@@ -117,23 +118,20 @@ def addons_live(addons: Sandbox) -> Iterator[Live]:
 
 @pytest.fixture(scope="session")
 def addons_environ(addons_exports: dict[str, str], toolchain: Toolchain) -> dict[str, str]:
-    """The variables with which `pulumi` works on the cluster with the other operators."""
+    """Return the variables with which `pulumi` works on the cluster with the other operators."""
     return {**environment(toolchain.pulumi), "KUBECONFIG": addons_exports["KUBECONFIG"]}
 
 
 @pytest.fixture
 def addons_project(tmp_path: Path, addons_environ: dict[str, str], addons_live: Live) -> Iterator[Project]:
-    """A project on the cluster with the other operators."""
+    """Yield a project on the cluster with the other operators."""
     yield from own_project(tmp_path, addons_environ, addons_live)
 
 
 def own_namespace(live: Live) -> Iterator[str]:
-    """Makes a namespace, and deletes it at the end."""
+    """Yield the name of a new namespace, which is deleted at the end."""
     name = f"t-{next(_numbers)}"
-    live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    # the controller makes this account in each new namespace; pods are refused before
-    path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    until(lambda: live.request("GET", path).status_code == 200, f"the service account of {name}")
+    live.make_namespace(name)
     yield name
     live.delete("namespaces", name)
     # queues have no namespace; one that a test left must not meet the next test
@@ -142,7 +140,7 @@ def own_namespace(live: Live) -> Iterator[str]:
 
 
 def own_project(folder: Path, exports: dict[str, str], live: Live) -> Iterator[Project]:
-    """A project whose environment `dev` lives in a namespace of its own, which is deleted at the end."""
+    """Yield a project whose environment `dev` lives in a namespace of its own, which is deleted at the end."""
     for name in own_namespace(live):
         project = Project(folder / "project", exports, name)
         project.environment()
@@ -152,7 +150,7 @@ def own_project(folder: Path, exports: dict[str, str], live: Live) -> Iterator[P
 
 @pytest.fixture
 def project(tmp_path: Path, sandbox_exports: dict[str, str], live: Live) -> Iterator[Project]:
-    """A project of the test's own."""
+    """Yield a project of the test's own."""
     yield from own_project(tmp_path, sandbox_exports, live)
 
 

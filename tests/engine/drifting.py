@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import yaml
@@ -12,13 +11,12 @@ from tests.engine.live import Live
 from tests.engine.project import Project
 
 MARK = "trainform.dev/stack"
-MERGE = "application/merge-patch+json"
 SPY = "c3B5LW9mLXRoZS1vdGhlci10ZWFt"  # a value of a Secret, which no report shows
 
 
 def drift(project: Project, *stacks: str, code: int = 0) -> dict[str, Any]:
     """Run `trainform drift --fail`, and return the report of each stack."""
-    ran = project.run(sys.executable, "-m", "trainform", "drift", "--fail", "--output", "json", *stacks)
+    ran = project.trainform("drift", "--fail", "--output", "json", *stacks)
     assert ran.code == code, ran.output
     assert SPY not in ran.output
     assert "PRIVATE KEY" not in ran.output
@@ -38,5 +36,5 @@ def take_over(live: Live, project: Project, experiment: str) -> str:
     stack = config(project, experiment)
     path = live.path("configmaps", project.namespace, f"{experiment}-deployed")
     body = {"metadata": {"annotations": {MARK: f"trainform/{stack}"}}}
-    assert live.request("PATCH", f"{path}?fieldManager=trainform", body, MERGE).status_code == 200
+    live.merge(path, body, "trainform")
     return stack

@@ -62,24 +62,24 @@ class Live:
         return self._client.request(method, path, json=body, headers=headers)
 
     def path(self, plural: str, namespace: str | None = None, name: str | None = None) -> str:
-        """The REST path of a collection, or of an object in it."""
+        """Return the REST path of a collection, or of an object in it."""
         parts = [GROUPS[plural], *(["namespaces", namespace] if namespace is not None else []), plural]
         return "/".join([*parts, *([name] if name is not None else [])])
 
     def find(self, plural: str, name: str, namespace: str | None = None) -> dict[str, Any] | None:
-        """The object, None where it is not there."""
+        """Return the object, None where it is not there."""
         response = self.request("GET", self.path(plural, namespace, name))
         assert response.status_code in (200, 404), response.text
         return response.json() if response.status_code == 200 else None
 
     def get(self, plural: str, name: str, namespace: str | None = None) -> dict[str, Any]:
-        """The object."""
+        """Return the object."""
         found = self.find(plural, name, namespace)
         assert found is not None, f"no {plural}/{name}"
         return found
 
     def find_all(self, plural: str, namespace: str | None = None) -> list[dict[str, Any]]:
-        """All objects of a kind."""
+        """Return all objects of a kind."""
         return self._items(self.path(plural, namespace))
 
     def names(self, plural: str, namespace: str | None = None) -> set[str]:
@@ -93,9 +93,16 @@ class Live:
         created: dict[str, Any] = response.json()
         return created
 
+    def make_namespace(self, name: str, **labels: str) -> None:
+        """Make a namespace, and wait for its account: the server refuses pods before a controller has made it."""
+        metadata = {"name": name, "labels": labels}
+        self.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
+        until(lambda: self.request("GET", path).status_code == 200, f"the service account of {name}")
+
     def make(self, body: dict[str, Any], dry_run: bool = False) -> dict[str, Any]:
-        """The object as the server keeps it, or would keep it; fails the test with the server's words where it does
-        not. A field that the server does not know is an error, as it is when Pulumi applies an object."""
+        """Return the object as the server keeps it, or would keep it; fails the test with the server's words where it
+        does not. A field that the server does not know is an error, as it is when Pulumi applies an object."""
         parameters = f"fieldValidation=Strict{'&dryRun=All' if dry_run else ''}"
         response = self.request("POST", f"{_collection(body)}?{parameters}", body)
         assert response.status_code == 201, (body["kind"], response.text)
@@ -103,7 +110,7 @@ class Live:
         return kept
 
     def find_like(self, body: dict[str, Any]) -> list[dict[str, Any]]:
-        """All objects of the body's kind, in its namespace where it has one."""
+        """Return all objects of the body's kind, in its namespace where it has one."""
         return self._items(_collection(body))
 
     def _items(self, path: str) -> list[dict[str, Any]]:
@@ -122,11 +129,15 @@ class Live:
         response = self.request("DELETE", self.path(plural, namespace, name))
         assert response.status_code in (200, 202, 404), response.text
 
+    def merge(self, path: str, patch: dict[str, Any], manager: str = "tests") -> None:
+        """Change an object by a merge patch, as this manager of its fields."""
+        kind = "application/merge-patch+json"
+        response = self.request("PATCH", f"{path}?fieldManager={manager}", patch, kind)
+        assert response.status_code == 200, response.text
+
     def report(self, pod: str, namespace: str, status: dict[str, Any]) -> None:
         """Merge into a pod's status, as its kubelet would say it."""
-        path = f"{self.path('pods', namespace, pod)}/status"
-        response = self.request("PATCH", path, {"status": status}, "application/merge-patch+json")
-        assert response.status_code == 200, response.text
+        self.merge(f"{self.path('pods', namespace, pod)}/status", {"status": status})
 
     def evict(self, pod: str, namespace: str) -> None:
         """Ask a pod to leave its node, as `kubectl drain` does."""
@@ -135,13 +146,13 @@ class Live:
         assert response.status_code == 201, response.text
 
     def only_job(self, namespace: str) -> dict[str, Any]:
-        """The one job of the namespace."""
+        """Return the one job of the namespace."""
         jobs = self.find_all("jobs", namespace)
         assert len(jobs) == 1, [job["metadata"]["name"] for job in jobs]
         return jobs[0]
 
     def running_pods(self, namespace: str, count: int) -> list[dict[str, Any]]:
-        """The pods of the namespace, once `count` of them run."""
+        """Return the pods of the namespace, once `count` of them run."""
 
         def running() -> list[dict[str, Any]] | None:
             pods = [pod for pod in self.find_all("pods", namespace) if pod["status"].get("phase") == "Running"]
@@ -155,7 +166,7 @@ class Live:
 
 
 def _collection(body: dict[str, Any]) -> str:
-    """The REST path of the objects of this kind, in the body's namespace."""
+    """Return the REST path of the objects of this kind, in the body's namespace."""
     version, namespace = body["apiVersion"], body["metadata"].get("namespace")
     kind = body["kind"].lower()
     plural = next(
@@ -166,7 +177,7 @@ def _collection(body: dict[str, Any]) -> str:
 
 
 def until(condition: Callable[[], Found | None], what: str, seconds: float = 240.0) -> Found:
-    """The condition's first answer that is neither None nor False; fails the test where none comes in time."""
+    """Return the condition's first answer that is neither None nor False; fails the test where none comes in time."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()

@@ -19,7 +19,7 @@ from tests.engine.admission import make
 from tests.engine.kubelet import fails, succeeds
 from tests.engine.live import Live
 from tests.engine.phases import Phases, Wrong
-from tests.engine.pods import hostname
+from tests.engine.pods import hostname, is_running
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import ends_by
@@ -81,12 +81,12 @@ class Life:
         return self.word != "not ended"
 
     def running(self) -> dict[str, Pod]:
-        return {name: pod for name, pod in self.pods.items() if _runs(pod)}
+        return {name: pod for name, pod in self.pods.items() if is_running(pod)}
 
     def looks(self, job: dict[str, Any], every: Sequence[Pod]) -> None:
         """What the cluster says now. every: the pods of the job, those too that are on their way out."""
         pods = {
-            hostname(pod): pod for pod in sorted(every, key=_runs)
+            hostname(pod): pod for pod in sorted(every, key=is_running)
         }  # of two with one name that which is not on its way out
         self.phases.look(job, every)
         if (job.get("status"), _phases(pods)) != (self.job.get("status"), _phases(self.pods)):
@@ -223,13 +223,13 @@ class Life:
         }
 
     def _unheeded(self, role: RolePlan) -> bool:
-        """True if a failed pod of the role stays so while the job goes on."""
+        """Return True if a failed pod of the role stays so while the job goes on."""
         if self.plan.backend != defaults.VOLCANO:
             return False
         return role.restart == "never" and is_unheeded(self.plan, role, POD_FAILED)
 
     def _lacks(self, role: RolePlan) -> bool:
-        """True if fewer pods of the role are left than the job needs, after one has failed."""
+        """Return True if fewer pods of the role are left than the job needs, after one has failed."""
         return self._unheeded(role) and role.launched and role.min_available == role.replicas
 
     def _may_end(self, name: str) -> bool:
@@ -242,10 +242,6 @@ class Life:
         for name, pod in pods.items():
             self.ended_well.add(name)
             succeeds(self.live, pod)
-
-
-def _runs(pod: Pod) -> bool:
-    return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
 
 
 def _phases(pods: dict[str, Pod]) -> dict[str, str]:
@@ -301,7 +297,7 @@ def _key(body: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _jobs(live: Live, stories: Sequence[tuple[Life, Story]]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """The job objects of all stories: one look for each kind."""
+    """Return the job objects of all stories: one look for each kind."""
     bodies = [job_body(life.manifests) for life, _ in stories]
     kinds = {(body["apiVersion"], body["kind"]): body for body in bodies}
     return {
@@ -312,7 +308,7 @@ def _jobs(live: Live, stories: Sequence[tuple[Life, Story]]) -> dict[tuple[str, 
 
 
 def _pods(live: Live, namespace: str) -> dict[str, list[Pod]]:
-    """The pods of each job."""
+    """Return the pods of each job."""
     found: dict[str, list[Pod]] = {}
     for pod in live.find_all("pods", namespace):
         labels = pod["metadata"].get("labels", {})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.engine.pods import hostname
@@ -107,7 +107,7 @@ class Phases:
             awaited = _WAIT_FOR.get(self.plan.backend, {}).get(role.group, ())
             before = [each for other in self.plan.roles if other.group in awaited for each in by_role[other.name]]
             if before:
-                _after(by_role[role.name], before, max)
+                _after(by_role[role.name], before)
 
 
 def _gangs(plan: Plan) -> list[dict[str, int]]:
@@ -141,15 +141,12 @@ def _written(times: Iterable[datetime.datetime]) -> str:
     return ", ".join(map(str, times))
 
 
-_Which = Callable[[Iterable[datetime.datetime]], datetime.datetime]
-
-
-def _after(pods: Sequence[History], others: Sequence[History], which: _Which) -> None:
-    """Fail if a pod is made before the first of the others runs (`min`), or the last (`max`)."""
+def _after(pods: Sequence[History], others: Sequence[History]) -> None:
+    """Fail if a pod is made before the last of the others runs."""
     started = [each.started for each in others if each.started is not None]
     for each in pods if started else ():
-        if each.created < which(started):
-            raise Wrong(f"{each.name} was made at {each.created}, and waits for pods that run from {which(started)} on")
+        if each.created < max(started):
+            raise Wrong(f"{each.name} was made at {each.created}, and waits for pods that run from {max(started)} on")
 
 
 def _phase(pod: Pod) -> str:

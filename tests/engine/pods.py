@@ -19,8 +19,13 @@ def hostname(pod: dict[str, Any]) -> str:
     return str(pod["spec"].get("hostname", pod["metadata"]["name"]))
 
 
+def is_running(pod: dict[str, Any]) -> bool:
+    """Return True if the pod runs and is not on its way out."""
+    return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
+
+
 def pods_of(live: Live, plan: Plan) -> dict[str, dict[str, Any]]:
-    """The running pods of a plan by name, once all of them run."""
+    """Return the running pods of a plan by name, once all of them run."""
 
     def running() -> dict[str, dict[str, Any]] | None:
         found = {

@@ -40,12 +40,12 @@ class Ran:
     output: str
 
     def succeeded(self) -> str:
-        """The output; fails the test with it where the command failed."""
+        """Return the output; fails the test with it where the command failed."""
         assert self.code == 0, self.output
         return self.output
 
     def failed(self) -> str:
-        """The output; fails the test where the command did not fail, or failed with a traceback."""
+        """Return the output; fails the test where the command did not fail, or failed with a traceback."""
         assert self.code != 0, self.output
         assert "Traceback" not in self.output, self.output
         return self.output
@@ -193,7 +193,7 @@ class Project:
         return self.pulumi("config", "set", *how, "trainform:sshSecret", value, "-s", stack)
 
     def plan(self, experiment: str) -> Plan:
-        """The plan of an experiment in `dev`."""
+        """Return the plan of an experiment in `dev`."""
         return self.rendered(experiment).plan
 
     def rendered(self, experiment: str) -> RenderedJob:
@@ -208,6 +208,10 @@ class Project:
         """Run any command with the project's environment."""
         return run(words, self.folder, {**self.environ, **environ}, timeout)
 
+    def trainform(self, *words: str, timeout: float = PATIENCE, **environ: str) -> Ran:
+        """Run trainform with the project's environment."""
+        return self.run(sys.executable, "-m", "trainform", *words, timeout=timeout, **environ)
+
     def review(self, *words: str) -> Reviewed:
         """`trainform review` of what the words name, in every form. Fails the test where one of them holds a secret of
         this project."""
@@ -215,7 +219,7 @@ class Project:
         for file in files.values():
             file.unlink(missing_ok=True)
         named = [word for file in files.values() for word in ("-o", str(file))]
-        ran = self.run(sys.executable, "-m", "trainform", "review", *named, *words)
+        ran = self.trainform("review", *named, *words)
         assert "Traceback" not in ran.output, ran.output
         forms = {form: file.read_text() for form, file in files.items() if file.exists()} | {"shown": ran.output}
         assert leaks(forms, self.secrets) == []
@@ -230,11 +234,11 @@ class Project:
         return self.pulumi("destroy", "--yes", "--skip-preview", "-s", stack).succeeded()
 
     def steps(self, stack: str) -> list[Step]:
-        """What a preview would change in the cluster."""
+        """Return what a preview would change in the cluster."""
         return [step for step in self.preview(stack) if step.op != "same" and step.in_cluster]
 
     def preview(self, stack: str) -> list[Step]:
-        """Every step of a preview."""
+        """Return every step of a preview."""
         ran = self.pulumi("preview", "--json", "-s", stack)
         assert ran.code == 0, ran.output
         steps = json.loads(ran.output[ran.output.index("{") :])["steps"]
@@ -267,7 +271,7 @@ State = Mapping[str, Any] | None
 
 
 def _step(data: Mapping[str, Any], replaced_by: Iterable[str] | None, old: State, new: State) -> Step:
-    """A step as the engine writes it into previews and events."""
+    """Return a step as the engine writes it into previews and events."""
     kind, name = data["urn"].split("::")[2:4]
     paths = data.get("detailedDiff") or ({} if old is None or new is None else _changed_inputs(old, new))
     return Step(data["op"], kind.rpartition("$")[2], name, tuple(sorted(paths)), tuple(replaced_by or ()))

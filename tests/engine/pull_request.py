@@ -52,7 +52,7 @@ class PullRequest:
         self.git("switch", "--quiet", "--create", TOPIC)
 
     def git(self, *words: str, folder: Path | None = None) -> str:
-        """What git prints in the developer's clone, or in another."""
+        """Return what git prints in the developer's clone, or in another."""
         where = self.project.folder if folder is None else folder
         environ = {**os.environ, **AUTHOR, "GIT_CONFIG_GLOBAL": os.devnull}
         return run(["git", *words], where, environ).succeeded().strip()
@@ -74,7 +74,7 @@ class PullRequest:
     # --- a run of the workflow
 
     def review(self, number: int, *, merged: bool = False, attempt: int = 1) -> Run:
-        """The job `review`: in a clone of its own, at what the branch makes of the target."""
+        """Run the job `review`, in a clone of its own, at what the branch makes of the target."""
         workspace = self._workspace(f"review-{number}-{attempt}")
         self.git("clone", "--quiet", str(self.origin), str(workspace))
         if not merged:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,11 +26,8 @@ class Rehearsals:
     def __call__(self, name: str, *words: str) -> Ran:
         """Rehearse the pods that the controller made of one of them, once all run."""
         pods_of(self.live, self.project.plan(name))
-        return self.project.run(
-            sys.executable, "-m", "trainform", "rehearse", name, "-e", "dev", "--from-cluster", "--image", self.image,
-            "--timeout", "10m", *words,
-            timeout=PATIENCE,
-        )  # fmt: skip
+        how = ("-e", "dev", "--from-cluster", "--image", self.image, "--timeout", "10m")
+        return self.project.trainform("rehearse", name, *how, *words, timeout=PATIENCE)
 
 
 def brought_up(project: Project, experiments: Mapping[str, dict[str, Any]], live: Live, image: str) -> Rehearsals:

@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.engine.applying import TRAINFORM, apply, check, failed, refused, reviewed_and_applied, save
+from tests.engine.applying import apply, check, failed, refused, reviewed_and_applied, save
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 
-MERGE = "application/merge-patch+json"
 WRONG = "not the passphrase of the project"
 
 
 def variable(value: str) -> Callable[[dict[str, Any]], object]:
-    """An edit of an experiment: a new revision."""
+    """Return an edit of an experiment: a new revision."""
     return lambda data: data.setdefault("env", {}).update(LETTER=value)
 
 
@@ -98,7 +97,7 @@ def test_whatever_moves_is_named_and_nothing_is_changed(project: Project, live: 
 
 
 def another_version(project: Project, folder: Path) -> str:
-    """A PATH on which `pulumi` says that it is a newer one, and else is the real one."""
+    """Return a PATH on which `pulumi` says that it is a newer one, and else is the real one."""
     real = shutil.which("pulumi", path=project.environ["PATH"])
     shim = folder / "newer" / "pulumi"
     shim.parent.mkdir()
@@ -138,11 +137,11 @@ def test_an_object_that_somebody_changes_deletes_or_makes(project: Project, live
     # what moves by itself
     live.running_pods(project.namespace, project.plan("hello").totals.pods)
     annotation = {"metadata": {"annotations": {"example.com/noted": "yes"}}}
-    assert live.request("PATCH", place, annotation, MERGE).status_code == 200
+    live.merge(place, annotation)
     assert check(project, file).code == 0
 
     labels = {"metadata": {"labels": {"trainform.dev/revision": "edited"}}}
-    assert live.request("PATCH", f"{place}?fieldManager=kubectl-edit", labels, MERGE).status_code == 200
+    live.merge(place, labels, "kubectl-edit")
     refused(apply(project, file), ("object", f"Job/{job}: metadata.labels.trainform.dev/revision"))
 
     # what was there when it was reviewed was reviewed
@@ -167,11 +166,11 @@ def test_what_cannot_be_previewed_is_not_saved_and_not_applied(project: Project,
     written = file.read_text()
     program = project.folder / "stacks" / "__main__.py"
     program.write_text("raise RuntimeError('broken')\n")
-    ran = project.run(*TRAINFORM, "review", stack, "--save", str(file))
+    ran = project.trainform("review", stack, "--save", str(file))
     assert ran.code == 1
     assert f"trainform: {file} is not written:\ntrainform: the preview fails:" in ran.output
     assert file.read_text() == written
-    assert project.run(*TRAINFORM, "apply", str(file)).code == 1
+    assert project.trainform("apply", str(file)).code == 1
     assert live.names("jobs", project.namespace) == set()
 
 

@@ -7,13 +7,14 @@ import contextlib
 import json
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.engine.applying import TRAINFORM, apply, check, failed, refused, reviewed_and_applied, save
+from tests.engine.applying import apply, check, failed, refused, reviewed_and_applied, save
 from tests.engine.interruption import kill_all
 from tests.engine.live import Live, until
 from tests.engine.project import Project
@@ -23,9 +24,9 @@ pytestmark = pytest.mark.proof("kills at every moment")
 
 
 def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
-    """A command in the background, whose output nobody sees."""
+    """Start a command in the background, without its output."""
     return subprocess.Popen(
-        [*TRAINFORM, *words],
+        [sys.executable, "-m", "trainform", *words],
         cwd=project.folder,
         env={**project.environ, "PULUMI_SKIP_CHECKPOINTS": "false"},
         stdin=subprocess.DEVNULL,
@@ -37,13 +38,13 @@ def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
 
 @pytest.fixture
 def stack(project: Project) -> str:
-    """The stack of `extras`, not up."""
+    """Return the stack of `extras`, not up."""
     project.copied("extras")
     return project.stack("extras")
 
 
 def engine_of(process: subprocess.Popen[bytes], verb: str) -> psutil.Process:
-    """The engine that the command has started."""
+    """Return the engine that the command has started."""
 
     def found() -> psutil.Process | None:
         for child in psutil.Process(process.pid).children():
@@ -55,7 +56,10 @@ def engine_of(process: subprocess.Popen[bytes], verb: str) -> psutil.Process:
     return until(found, f"pulumi {verb}")
 
 
-def test_a_review_that_is_killed_leaves_no_half_of_a_file(project: Project, stack: str) -> None:
+def test_a_review_and_an_apply_that_are_killed_before_anything_changes(
+    project: Project, live: Live, stack: str
+) -> None:
+    """No half of a file is left, and the apply can be repeated."""
     file = project.folder / "saved.json"
     for seconds in (0.3, 3.0, 4.5):
         process = start(project, "review", stack, "--save", str(file))
@@ -65,12 +69,6 @@ def test_a_review_that_is_killed_leaves_no_half_of_a_file(project: Project, stac
             assert json.loads(file.read_text())["saved_review"] == 3
             assert check(project, file).code == 0
             file.unlink()
-    reviewed_and_applied(project, stack)
-
-
-def test_an_apply_that_is_killed_before_anything_changes_can_be_repeated(
-    project: Project, live: Live, stack: str
-) -> None:
     file = save(project, stack)
     for seconds in (0.5, 2.0):
         process = start(project, "apply", str(file))
@@ -111,18 +109,22 @@ def test_the_engine_ends_its_work_when_the_command_alone_is_killed(project: Proj
     refused(apply(project, file), ("state", "written"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_apply_that_is_interrupted_gives_back_the_lock(
-    project: Project, live: Live, stack: str, number: signal.Signals
-) -> None:
-    file = save(project, stack)
-    process = start(project, "apply", str(file))
+def test_an_apply_that_is_interrupted_gives_back_the_lock(project: Project, live: Live, stack: str) -> None:
+    process = start(project, "apply", str(save(project, stack)))
     until(lambda: MOMENTS["the service is made"](live, project.namespace), "the service")
+    ends_without_a_lock(project, process, signal.SIGINT)
+    process = start(project, "apply", str(save(project, stack)))
+    engine_of(process, "up")
+    until(lambda: _locks(project), "the lock of the engine")
+    ends_without_a_lock(project, process, signal.SIGTERM)
+    reviewed_and_applied(project, stack)
+    live.running_pods(project.namespace, 8)
+
+
+def ends_without_a_lock(project: Project, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     process.send_signal(number)
     assert process.wait(timeout=120) == 128 + number
     assert _locks(project) == []
-    reviewed_and_applied(project, stack)
-    live.running_pods(project.namespace, 8)
 
 
 def _locks(project: Project) -> list[Path]:

@@ -65,9 +65,7 @@ def test_kueue_does_what_the_review_says(
         }
 
     def stop(policy: str) -> None:
-        body = {"spec": {"stopPolicy": policy}}
-        path = f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{namespace}"
-        assert live.request("PATCH", path, body, "application/merge-patch+json").status_code == 200
+        live.merge(f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{namespace}", {"spec": {"stopPolicy": policy}})
 
     try:
         assert said("large", 3) == "never"

@@ -147,12 +147,12 @@ class History:
 
 
 def uids(live: Live, plural: str, namespace: str) -> frozenset[str]:
-    """The objects that are there: one of the same name that was made anew is another."""
+    """Return the objects that are there: one of the same name that was made anew is another."""
     return frozenset(found["metadata"]["uid"] for found in live.find_all(plural, namespace))
 
 
 def made_and_deleted(histories: Iterable[History]) -> dict[str, list[tuple[str, str]]]:
-    """What came and went, in order, for each experiment; but for what controllers made."""
+    """Return what came and went, in order, for each experiment; but for what controllers made."""
     found: dict[str, list[tuple[str, str]]] = {name: [] for name in CHANGES}
     events = [(*event, history.plural) for history in histories for event in history.events()]
     for _, what, made, plural in sorted(events, key=lambda event: event[0]):
@@ -164,7 +164,7 @@ def made_and_deleted(histories: Iterable[History]) -> dict[str, list[tuple[str, 
 
 @pytest.fixture(scope="module")
 def changed(shared_project: Project, live: Live) -> Changed:
-    """All experiments up, and changed."""
+    """Return all experiments up, and changed."""
     for name in CHANGES:
         write(shared_project, name)
     stack = stack_of(shared_project, "changes", list(CHANGES))

@@ -4,9 +4,7 @@ the other."""
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +12,8 @@ import pytest
 from tests.engine.applying import apply as apply_saved
 from tests.engine.applying import refused as moved
 from tests.engine.applying import save
-from tests.engine.live import Live, until
-from tests.engine.project import Project, Ran
+from tests.engine.live import Live
+from tests.engine.project import Project
 from trainform.local.sandbox.control import Sandbox
 
 pytestmark = pytest.mark.proof("clusters that are taken for each other")
@@ -26,17 +24,14 @@ PROVIDER = "pulumi:providers:kubernetes"
 
 @pytest.fixture(scope="module")
 def other(twin_sandbox: Sandbox) -> Sandbox:
-    """A second cluster, with the same contexts."""
+    """Return a second cluster, with the same contexts."""
     return twin_sandbox
 
 
 @pytest.fixture
 def other_live(twin_live: Live, project: Project) -> Iterator[Live]:
-    """The second cluster, where the project's namespace exists too."""
-    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": project.namespace}}
-    twin_live.create("namespaces", body)
-    path = f"/api/v1/namespaces/{project.namespace}/serviceaccounts/default"
-    until(lambda: twin_live.request("GET", path).status_code == 200, "its service account")
+    """Yield the second cluster, where the project's namespace exists too."""
+    twin_live.make_namespace(project.namespace)
     yield twin_live
     twin_live.delete("namespaces", project.namespace)
 
@@ -50,10 +45,6 @@ def bind(project: Project, live: Live | None) -> None:
     project.environment(cluster={"context": CONTEXT} | ({} if live is None else {"uid": uid(live)}))
 
 
-def own(project: Project) -> Path:
-    return Path(project.environ["KUBECONFIG"])
-
-
 def resources(project: Project, stack: str) -> list[dict[str, Any]]:
     exported = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())
     found: list[dict[str, Any]] = exported["deployment"].get("resources", [])
@@ -61,14 +52,10 @@ def resources(project: Project, stack: str) -> list[dict[str, Any]]:
 
 
 def provider(project: Project, stack: str) -> dict[str, Any]:
-    """The only provider of Kubernetes: no object is made by a default one, which takes whichever cluster is the current
-    one."""
+    """Return the only provider of Kubernetes: no object is made by a default one, which takes whichever cluster is the
+    current one."""
     (found,) = (each for each in resources(project, stack) if each["type"] == PROVIDER)
     return found
-
-
-def trainform(project: Project, *words: str, kubeconfig: Path) -> Ran:
-    return project.run(sys.executable, "-m", "trainform", *words, KUBECONFIG=str(kubeconfig))
 
 
 def refused(output: str, live: Live, other_live: Live, other: Sandbox) -> None:
@@ -85,24 +72,24 @@ def test_a_bound_stack_touches_no_other_cluster(project: Project, live: Live, ot
     stack = project.stack("hello")
     for verb in (("preview",), ("up", "--yes", "--skip-preview")):
         refused(project.pulumi(*verb, "-s", stack, KUBECONFIG=str(other.kubeconfig)).failed(), live, other_live, other)
-        assert {each["type"] for each in resources(project, stack)} <= {"pulumi:pulumi:Stack"}
-    reviewed = trainform(project, "review", stack, kubeconfig=other.kubeconfig)
+        assert [each for each in resources(project, stack) if not each["type"].startswith("pulumi:")] == []
+    reviewed = project.trainform("review", stack, KUBECONFIG=str(other.kubeconfig))
     refused(reviewed.failed(), live, other_live, other)
     assert reviewed.code == 2
     assert other_live.names("jobs", project.namespace) == set()
-    looked = trainform(project, "doctor", "-e", "dev", kubeconfig=other.kubeconfig)
+    looked = project.trainform("doctor", "-e", "dev", KUBECONFIG=str(other.kubeconfig))
     assert f"leads to another one, whose UID is {uid(other_live)}" in " ".join(looked.output.split())
 
     project.up(stack)
     project.unchanged(stack)
     assert provider(project, stack)["inputs"]["clusterIdentifier"] == uid(live)
     assert len(live.names("jobs", project.namespace)) == 1
-    row = [word for word in trainform(project, "stacks", kubeconfig=own(project)).succeeded().split() if word]
+    row = [word for word in project.trainform("stacks").succeeded().split() if word]
     assert {"hello", "dev", project.plan("hello").revision, "trainform/hello.dev"} <= {*row}
-    shown = trainform(project, "stacks", kubeconfig=other.kubeconfig).failed()
+    shown = project.trainform("stacks", KUBECONFIG=str(other.kubeconfig)).failed()
     assert "not read: the environment dev" in shown
     refused(shown, live, other_live, other)
-    looked = trainform(project, "drift", stack, kubeconfig=other.kubeconfig)
+    looked = project.trainform("drift", stack, KUBECONFIG=str(other.kubeconfig))
     assert looked.code == 1
     assert f"leads to another one, whose UID is {uid(other_live)}" in " ".join(looked.output.split())
     project.destroy(stack)
@@ -157,7 +144,7 @@ def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces
 
 
 def deployed_on(project: Project, live: Live) -> tuple[str, str]:
-    """The stack of `hello`, bound to the cluster and deployed on it; the name of its job."""
+    """Return the stack of `hello`, bound to the cluster and deployed on it; the name of its job."""
     bind(project, live)
     project.copied("hello")
     stack = project.stack("hello")
@@ -167,8 +154,8 @@ def deployed_on(project: Project, live: Live) -> tuple[str, str]:
 
 
 def made_on_both(project: Project, live: Live, other_live: Live, other: Sandbox) -> tuple[str, str]:
-    """The stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the second;
-    the name of the job."""
+    """Return the stack of `hello`, bound to the first cluster, and one of another checkout that made the same on the
+    second; the name of the job."""
     project.copied("hello")
     bind(project, other_live)
     theirs = project.program_stack("theirs.dev", {"trainform:experiment": "hello"})
@@ -182,7 +169,7 @@ def test_destroy_deletes_on_the_stacks_own_cluster_alone(
     project: Project, live: Live, other: Sandbox, other_live: Live
 ) -> None:
     stack, job = made_on_both(project, live, other_live, other)
-    ran = trainform(project, "destroy", stack, "--", "--yes", kubeconfig=other.kubeconfig)
+    ran = project.trainform("destroy", stack, "--", "--yes", KUBECONFIG=str(other.kubeconfig))
     refused(ran.failed(), live, other_live, other)
     assert ran.code == 2
     assert "pulumi stack rm --force hello.dev" in ran.output
@@ -195,7 +182,7 @@ def test_destroy_deletes_on_the_stacks_own_cluster_alone(
         refused(output, live, other_live, other)
     assert other_live.names("jobs", project.namespace) == {job}
 
-    ran = trainform(project, "destroy", stack, "--", "--yes", kubeconfig=own(project))
+    ran = project.trainform("destroy", stack, "--", "--yes")
     assert "Resources:" in ran.succeeded()
     assert live.names("jobs", project.namespace) == set()
     assert other_live.names("jobs", project.namespace) == {job}
@@ -206,16 +193,15 @@ def test_a_stack_that_is_not_bound_is_destroyed_with_a_note(project: Project, li
     project.copied("hello")
     stack = project.stack("hello")
     project.up(stack)
-    kubeconfig = own(project)
     project.environment(cluster={"context": CONTEXT, "uid": "0b7a3c11-26cd-4a8f-8e0a-7d5f9a1c4e02"})
-    output = trainform(project, "destroy", stack, "--", "--yes", "--skip-preview", kubeconfig=kubeconfig).failed()
+    output = project.trainform("destroy", stack, "--", "--yes", "--skip-preview").failed()
     assert f"the environment dev is bound to this cluster, and the context {CONTEXT}" in output
     assert len(live.names("jobs", project.namespace)) == 1
     bind(project, None)
-    output = trainform(project, "destroy", stack, "--", "--yes", "--skip-preview", kubeconfig=kubeconfig).succeeded()
+    output = project.trainform("destroy", stack, "--", "--yes", "--skip-preview").succeeded()
     assert "not compared: the stack hello.dev is bound to no cluster" in output
     assert live.names("jobs", project.namespace) == set()
-    output = trainform(project, "destroy", "nowhere.dev", kubeconfig=kubeconfig).failed()
+    output = project.trainform("destroy", "nowhere.dev").failed()
     assert "the stack has no file" in output
 
 

@@ -39,8 +39,8 @@ def without_token(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def as_planned(live: Live, plan: Plan) -> list[dict[str, Any]]:
-    """The running pods; fails the test where they are not what the plan said and the controller is known to make of
-    it."""
+    """Return the running pods; fails the test where they are not what the plan said and the controller is known to make
+    of it."""
     said_pods, said_maps = BACKENDS[plan.backend].pods(plan, job_manifests(plan))
     pods = {pod["metadata"]["name"]: pod for pod in pods_of(live, plan).values()}
     assert pods.keys() == {pod["metadata"]["name"] for pod in said_pods} == {pod.name for pod in plan.pods()}
@@ -71,7 +71,7 @@ def _same_spec(said: dict[str, Any], found: dict[str, Any]) -> None:
 
 
 def data_of(live: Live, pod: dict[str, Any]) -> dict[str, str]:
-    """The container's variables, but for those from its own metadata, as the kubelet works them out."""
+    """Return the container's variables, but for those from its own metadata, as the kubelet works them out."""
     values: dict[str, str] = {}
     for entry in pod["spec"]["containers"][0]["env"]:
         origin = entry.get("valueFrom", {}).get("configMapKeyRef")
@@ -94,7 +94,7 @@ def without_user_claims(data: dict[str, Any]) -> None:
 
 
 def addresses(ports: str) -> Callable[[dict[str, Any]], object]:
-    """A Service for every replica."""
+    """Return a Service for every replica."""
     return lambda data: data.update(network={"host": True, "addresses": "service", "ports": ports})
 
 
@@ -125,7 +125,7 @@ class Applied:
 
 @pytest.fixture(scope="module")
 def applied(shared_project: Project) -> Applied:
-    """All experiments up."""
+    """Return all experiments up."""
     for name, (source, edit) in EXPERIMENTS.items():
         shared_project.copied(source, edit, name)
     stack = stack_of(shared_project, "contract", list(EXPERIMENTS))

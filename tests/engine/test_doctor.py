@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,8 @@ DEPLOY = "pulumi stack select --create dev && pulumi up -s dev"
 
 
 def doctor(project: Project, *words: str, code: int = 0) -> dict[str, Any]:
-    """What it finds, as data."""
-    ran = project.run(sys.executable, "-m", "trainform", "doctor", "--output", "json", *PATIENCE, *words)
+    """Return what it finds, as data."""
+    ran = project.trainform("doctor", "--output", "json", *PATIENCE, *words)
     assert ran.code == code, ran.output
     answer: dict[str, Any] = json.loads(ran.output)
     return answer
@@ -57,7 +56,7 @@ def allow(live: Live, namespace: str, verbs: Mapping[str, Sequence[str]]) -> Non
 
 @pytest.fixture
 def researcher(project: Project, live: Live) -> Project:
-    """The project of an account that may do nothing yet."""
+    """Return the project of an account that may do nothing yet."""
     namespace = project.namespace
     collection = f"/api/v1/namespaces/{namespace}/serviceaccounts"
     made = live.request("POST", collection, {"metadata": {"name": ACCOUNT}})
@@ -91,7 +90,7 @@ def test_an_administrator_lacks_nothing(project: Project) -> None:
         "the tests run without one, too"
     )
     if states["docker"] == "ok":
-        shown = project.run(sys.executable, "-m", "trainform", "doctor", "-e", "dev", *PATIENCE).succeeded()
+        shown = project.trainform("doctor", "-e", "dev", *PATIENCE).succeeded()
         assert [line.partition(":")[0] for line in shown.splitlines()] == ["this machine", "cluster", "ready"]
         assert max(map(len, shown.splitlines())) <= 80
         assert shown.splitlines()[-1] == "ready: all commands"

@@ -45,7 +45,7 @@ AROUND = re.compile(r"^ {5}(Type +Name|[ │├└─]*\w+:\w+:\w+ +\S+$)")
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, str], live: Live) -> Iterator[Project]:
-    """The project as a newcomer has it after `make demo`: the environment's stack is up, `resnet` has a stack."""
+    """Yield the project as a newcomer has it after `make demo`: the environment's stack is up, `resnet` has a stack."""
     folder = tmp_path_factory.mktemp("readme") / "clone"
     project = Project(folder, sandbox_exports, "ai-namespace")
     copy_stacks(folder / "stacks")
@@ -61,13 +61,13 @@ def clone(tmp_path_factory: pytest.TempPathFactory, sandbox_exports: dict[str, s
 
 
 def ran(clone: Project, commands: Iterable[str]) -> str:
-    """What commands print in the clone, without those that are another's; fails the test where one fails."""
+    """Return what commands print in the clone, without those that are another's; fails the test where one fails."""
     own = [command for command in commands if not command.startswith(OF_A_CLONE)]
     return clone.run("bash", "-c", "\n".join(["set -e", *own]), timeout=300).succeeded()
 
 
 def steps(lines: Iterable[str]) -> set[tuple[str | None, ...]]:
-    """What a preview does to which resource."""
+    """Return what a preview does to which resource."""
     return {found.groups() for line in lines if (found := STEP.match(line)) is not None}
 
 
@@ -150,5 +150,5 @@ def test_the_program_of_the_documents_runs(clone: Project) -> None:
 
 
 def jobs(clone: Project) -> set[str]:
-    """The jobs in the preview of a program."""
+    """Return the jobs in the preview of a program."""
     return {step.name for step in clone.preview("resnet.dev") if step.type == "trainform:index:TrainingJob"}

@@ -6,12 +6,13 @@ from __future__ import annotations
 import base64
 import copy
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
 import pytest
 
+from tests.engine.conftest import own_project
 from tests.engine.drifting import MARK, SPY, config, drift, take_over
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned
@@ -143,16 +144,24 @@ EDITS: list[tuple[str, str, str, Any, str]] = [
 GROWN = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
 
 
-@pytest.fixture
-def both(addons_project: Project, addons_live: Live) -> dict[str, Deployed]:
+@pytest.fixture(scope="module")
+def shared(
+    tmp_path_factory: pytest.TempPathFactory, addons_environ: dict[str, str], addons_live: Live
+) -> Iterator[Project]:
+    """One project for the first two tests; the end of another project takes all queues with it."""
+    yield from own_project(tmp_path_factory.mktemp("drift"), addons_environ, addons_live)
+
+
+@pytest.fixture(scope="module")
+def both(shared: Project, addons_live: Live) -> dict[str, Deployed]:
     """Two stacks that are up, whose files name them too."""
     for name, data in (("bert", VOLCANO), ("pytorch", KUBEFLOW)):
-        addons_project.experiment(name, bert(data))
-    addons_project.up(stack_of(addons_project, "both", ["bert", "pytorch"]))
+        shared.experiment(name, bert(data))
+    shared.up(stack_of(shared, "both", ["bert", "pytorch"]))
     for name in ("bert", "pytorch"):
-        take_over(addons_live, addons_project, name)
-        as_planned(addons_live, addons_project.plan(name))
-    return {name: Deployed(addons_live, addons_project.rendered(name).manifests) for name in ("bert", "pytorch")}
+        take_over(addons_live, shared, name)
+        as_planned(addons_live, shared.plan(name))
+    return {name: Deployed(addons_live, shared.rendered(name).manifests) for name in ("bert", "pytorch")}
 
 
 def told(project: Project, experiment: str, code: int = 3) -> dict[str, tuple[str, list[str]]]:
@@ -164,25 +173,65 @@ def told(project: Project, experiment: str, code: int = 3) -> dict[str, tuple[st
     }
 
 
-def test_each_kind_of_change_by_hand_is_seen(both: dict[str, Deployed], addons_project: Project) -> None:
+def test_each_kind_of_change_by_hand_is_seen(both: dict[str, Deployed], shared: Project) -> None:
     expected: dict[str, dict[str, set[str]]] = {name: {} for name in both}
-    drift(addons_project, "bert.dev", "pytorch.dev")
+    drift(shared, "bert.dev", "pytorch.dev")
     for stack, kind, name, patch, path in EDITS:
         both[stack].edit(kind, patch, name)
         where = f"{kind}/{both[stack].body(kind, name)['metadata']['name']}"
         expected[stack].setdefault(where, set()).add(path)
     for stack, objects in expected.items():
-        found = told(addons_project, stack)
+        found = told(shared, stack)
         assert {where: (state, set(paths)) for where, (state, paths) in found.items()} == {
             where: ("changed", paths) for where, paths in objects.items()
         }
     both["bert"].delete("Service", "worker-1")  # to an apply another port is a second one of the same name
     for stack, kind, name in dict.fromkeys(edit[:3] for edit in EDITS):
         both[stack].restore(kind, name)
-    assert [told(addons_project, stack, code=0) for stack in both] == [{}, {}]
+    assert [told(shared, stack, code=0) for stack in both] == [{}, {}]
 
-    both["bert"].edit("PersistentVolumeClaim", GROWN)  # which cannot be undone
-    (claim,) = drift(addons_project, "bert.dev", code=3).values()
+
+def test_objects_that_are_gone_or_made_anew_and_fields_of_others(both: dict[str, Deployed], shared: Project) -> None:
+    project, deployed = shared, both["bert"]
+    service = f"Service/{deployed.body('Service', 'worker-1')['metadata']['name']}"
+    deployed.delete("Service", "worker-1")
+    assert told(project, "bert") == {service: ("gone", [])}
+    deployed.restore("Service", "worker-1")
+    deployed.anew("Service", lambda body: body["spec"]["ports"][0].update(port=9), "worker-1")
+    state, fields = told(project, "bert")[service]
+    assert state == "made anew"
+    assert any(path.startswith("spec.ports") for path in fields)
+    deployed.delete("Service", "worker-1")
+    deployed.restore("Service", "worker-1")
+
+    deployed.anew("Job", other_image)
+    stack = drift(project, "bert.dev", code=3)["bert.dev"]
+    (job,) = stack["objects"]
+    assert (job["state"], job["manager"]) == ("made anew", "kubectl-create")
+    images = [f"spec.tasks.{role}.template.spec.containers.main.image" for role in ("worker", "watch")]
+    assert [field["path"] for field in job["fields"]] == images
+    assert "is compared without the API server" in stack["notes"][0], "Volcano refuses the dry run of another image"
+
+    deployed.delete("ConfigMap", "deployed")
+    assert told(project, "bert") == {"ConfigMap/bert-deployed": ("gone", [])}
+
+    other = both["pytorch"]
+    other.edit("PyTorchJob", {"metadata": {"labels": {"cost-center": "42"}}}, manager="label-tool")
+    more = {"name": "MORE", "value": "1"}  # this operator tells variables apart by name: an apply leaves it
+    other.edit("PyTorchJob", [{"op": "add", "path": f"{CONTAINER}/env/-", "value": more}])
+    found = drift(project, "pytorch.dev")["pytorch.dev"]
+    assert found["outcome"] == "in sync"
+    (fields,) = (each["others"] for each in found["objects"])
+    assert sorted((field["path"], field["now"], field["manager"]) for field in fields) == [
+        ("metadata.labels.cost-center", "42", "label-tool"),
+        (f"{PODS}.pytorch.env.MORE", more, "kubectl-edit"),
+    ]
+
+    deployed.restore("ConfigMap", "deployed")
+    deployed.delete("Job")
+    deployed.restore("Job")
+    deployed.edit("PersistentVolumeClaim", GROWN)  # which cannot be undone
+    (claim,) = drift(project, "bert.dev", code=3).values()
     assert [field["path"] for each in claim["objects"] for field in each["fields"]] == [
         "spec.resources.requests.storage"
     ]
@@ -218,45 +267,6 @@ def test_what_kueue_does_to_hold_a_job_back_and_to_place_it_is_no_drift(
             addons_live.delete("jobsets", job["metadata"]["name"], namespace)
         for body in reversed(bodies):
             addons_live.remove(body)
-
-
-def test_objects_that_are_gone_or_made_anew_and_fields_of_others(
-    both: dict[str, Deployed], addons_project: Project
-) -> None:
-    project, deployed = addons_project, both["bert"]
-    service = f"Service/{deployed.body('Service', 'worker-1')['metadata']['name']}"
-    deployed.delete("Service", "worker-1")
-    assert told(project, "bert") == {service: ("gone", [])}
-    deployed.restore("Service", "worker-1")
-    deployed.anew("Service", lambda body: body["spec"]["ports"][0].update(port=9), "worker-1")
-    state, fields = told(project, "bert")[service]
-    assert state == "made anew"
-    assert any(path.startswith("spec.ports") for path in fields)
-    deployed.delete("Service", "worker-1")
-    deployed.restore("Service", "worker-1")
-
-    deployed.anew("Job", other_image)
-    stack = drift(project, "bert.dev", code=3)["bert.dev"]
-    (job,) = stack["objects"]
-    assert (job["state"], job["manager"]) == ("made anew", "kubectl-create")
-    images = [f"spec.tasks.{role}.template.spec.containers.main.image" for role in ("worker", "watch")]
-    assert [field["path"] for field in job["fields"]] == images
-    assert "is compared without the API server" in stack["notes"][0], "Volcano refuses the dry run of another image"
-
-    deployed.delete("ConfigMap", "deployed")
-    assert told(project, "bert") == {"ConfigMap/bert-deployed": ("gone", [])}
-
-    other = both["pytorch"]
-    other.edit("PyTorchJob", {"metadata": {"labels": {"cost-center": "42"}}}, manager="label-tool")
-    more = {"name": "MORE", "value": "1"}  # this operator tells variables apart by name: an apply leaves it
-    other.edit("PyTorchJob", [{"op": "add", "path": f"{CONTAINER}/env/-", "value": more}])
-    found = drift(project, "pytorch.dev")["pytorch.dev"]
-    assert found["outcome"] == "in sync"
-    (fields,) = (each["others"] for each in found["objects"])
-    assert sorted((field["path"], field["now"], field["manager"]) for field in fields) == [
-        ("metadata.labels.cost-center", "42", "label-tool"),
-        (f"{PODS}.pytorch.env.MORE", more, "kubectl-edit"),
-    ]
 
 
 def test_what_the_report_says_to_run_puts_it_back(addons_project: Project, addons_live: Live) -> None:
@@ -315,9 +325,7 @@ def test_an_environments_own_stack_is_compared_with_its_file(addons_project: Pro
     (found,) = drift(project, stack).values()
     assert found["outcome"] == "in sync"
     project.environment(queues=queues)
-    edited = live.request("PATCH", f"{live.path('queues', None, 'night')}?fieldManager=kubectl-edit",
-        {"spec": {"weight": 7}}, MERGE)  # fmt: skip
-    assert edited.status_code == 200
+    live.merge(live.path("queues", None, "night"), {"spec": {"weight": 7}}, "kubectl-edit")
     (found,) = drift(project, stack, code=3).values()
     ((field,),) = (each["fields"] for each in found["objects"])
     assert (field["path"], field["was"], field["now"]) == ("spec.weight", 3, 7)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import sys
 from typing import Any
 
 import pytest
@@ -80,13 +79,13 @@ def test_destroy_keeps_the_namespace_with_everything_in_it_and_the_next_up_adopt
     report = project.review(stack).report
     assert [finding["code"] for finding in report["findings"]] == ["TR-ENVIRONMENT-5"]
     assert "The settings of the environment dev are not compared" in str(report["not_checked"])
-    destroy = (sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview")
-    refused = project.run(*destroy)
+    destroy = ("destroy", stack, "--", "--yes", "--skip-preview")
+    refused = project.trainform(*destroy)
     assert refused.code == 2
     assert f"run `pulumi up -s {stack}` first" in " ".join(refused.output.split())
 
     assert project.applied(stack) == [], "only the state learns that the namespace is kept"
-    told = project.run(*destroy).succeeded()
+    told = project.trainform(*destroy).succeeded()
     assert f"the namespace {namespace} stays in the cluster" in told
     for line in (f"  Job: {job}\n", "  PersistentVolumeClaim: datasets, resnet-checkpoints\n"):
         assert line in told, told

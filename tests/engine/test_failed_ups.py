@@ -60,15 +60,16 @@ def write(project: Project, letter: str, forbidden: bool = False) -> None:
 
 
 def rendered(project: Project, follows_revision: bool) -> Objects:
-    """The objects of all experiments as they are written now: those that follow the revision, or the others but for the
-    records."""
+    """Return the objects of all experiments as they are written now: those that follow the revision, or the others but
+    for the records."""
     manifests = [made for name in EXPERIMENTS for made in job_manifests(project.plan(name)) if not made.is_record]
     found = [manifest.body for manifest in manifests if (manifest.revision is not None) == follows_revision]
     return {(body["kind"], body["metadata"]["name"]): body for body in found}
 
 
 def ours(live: Live, like: Objects) -> Objects:
-    """All live objects of these kinds in the project's namespace, but for records and those that controllers made."""
+    """Return all live objects of these kinds in the project's namespace, but for records and those that controllers
+    made."""
     kinds = {(body["apiVersion"], body["kind"]): body for body in like.values()}
     return {
         (kind, item["metadata"]["name"]): {"apiVersion": version, "kind": kind, **item}  # lists say it once
@@ -81,7 +82,7 @@ def ours(live: Live, like: Objects) -> Objects:
 
 
 def records(project: Project, live: Live) -> list[Record | None]:
-    """What each ConfigMap says is deployed."""
+    """Return what each ConfigMap says is deployed."""
     return [read_record(live.find("configmaps", f"{name}-deployed", project.namespace)) for name in EXPERIMENTS]
 
 

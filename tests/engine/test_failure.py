@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.engine.live import Live, until
+from tests.engine.pods import is_running
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from trainform.backends.backend import BACKENDS
@@ -92,7 +93,7 @@ class Training:
         """Its pods, once `count` of them run and none is on its way out."""
 
         def found() -> dict[str, dict[str, Any]] | None:
-            pods = {end: pod for end, pod in self.pods().items() if _runs(pod)}
+            pods = {end: pod for end, pod in self.pods().items() if is_running(pod)}
             return pods if len(pods) == count else None
 
         return until(found, f"{count} running pods of {self.name}")
@@ -123,7 +124,7 @@ class Training:
         path = self.live.path("pods", self.namespace, self.pods()[end]["metadata"]["name"])
         for finalizers in (["example.com/kubelet"], None):
             patch = {"metadata": {"finalizers": finalizers}}
-            assert self.live.request("PATCH", path, patch, "application/merge-patch+json").status_code == 200
+            self.live.merge(path, patch)
             if finalizers is not None:
                 self.evict(end)
                 self.exits(end, code)
@@ -132,25 +133,21 @@ class Training:
         """The pod runs again under another uid, whatever the others do."""
 
         def again() -> bool:
-            pods = {other: pod for other, pod in self.pods().items() if _runs(pod)}
+            pods = {other: pod for other, pod in self.pods().items() if is_running(pod)}
             return end in pods and pods[end]["metadata"]["uid"] != before[end]
 
         until(again, f"{end} to come back")
 
     def came_back(self, before: Uids, *ends: str) -> Uids:
-        """The pods, once those are new; fails the test where another is new too."""
+        """Return the pods, once those are new; fails the test where another is new too."""
 
         def again() -> Uids | None:
-            now = uids({end: pod for end, pod in self.pods().items() if _runs(pod)})
+            now = uids({end: pod for end, pod in self.pods().items() if is_running(pod)})
             return now if now.keys() == before.keys() and all(now[end] != before[end] for end in ends) else None
 
         now = until(again, f"{', '.join(ends)} to come back")
         assert {end for end in now if now[end] != before[end]} == set(ends)
         return now
-
-
-def _runs(pod: dict[str, Any]) -> bool:
-    return pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"]
 
 
 def uids(pods: dict[str, dict[str, Any]]) -> Uids:
@@ -170,7 +167,7 @@ Start = Callable[[str], Training]
 
 @pytest.fixture(scope="module")
 def stack(shared_project: Project) -> str:
-    """The stack of all experiments, up."""
+    """Return the stack of all experiments, up."""
     for name, changes in EXPERIMENTS.items():
         shared_project.experiment(name, TRAINING | changes)
     shared_project.copied("allreduce")
@@ -286,7 +283,7 @@ def test_a_job_ends_with_all_replicas_of_its_workers_where_each_is_a_task(traini
         assert job.phase == "Running"
     job.evict("ps-1-0")  # what the controller does next shows that it goes on
     job.came_back_alone(before, "ps-1-0")
-    until(lambda: len([pod for pod in job.pods().values() if _runs(pod)]) == 4, "the others to run on")
+    until(lambda: len([pod for pod in job.pods().values() if is_running(pod)]) == 4, "the others to run on")
     until(lambda: job.phase == "Running", "the job to run on")
     job.exits("worker-1-0", 0)
     until(lambda: job.phase == "Completed", "the job to be complete")

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import Any
 
 import pytest
 
 from tests.engine.interruption import kill_all, start_up
 from tests.engine.live import Live
-from tests.engine.project import Project, Ran
+from tests.engine.project import Project
+from tests.support.repository import commit_all, git
 from trainform.deployed.releases.release_files import read_release
 from trainform.plan.record import Record, read_record
 
@@ -35,17 +35,13 @@ def write(project: Project, tag: str, **parts: Any) -> None:
     project.experiment("bert", data)
 
 
-def trainform(project: Project, *words: str) -> Ran:
-    return project.run(sys.executable, "-m", "trainform", *words)
-
-
 def history(project: Project) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(trainform(project, "history", "bert", "--output", "json").succeeded())
+    found: dict[str, Any] = json.loads(project.trainform("history", "bert", "--output", "json").succeeded())
     return found
 
 
 def different(project: Project, *words: str) -> dict[str, list[Any]]:
-    found = json.loads(trainform(project, "diff", *words, "--output", "json").succeeded())
+    found = json.loads(project.trainform("diff", *words, "--output", "json").succeeded())
     return {row["path"]: row["values"] for row in found["experiment"]}
 
 
@@ -66,9 +62,12 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     write(project, "a", env={"OLD": "1"})
     project.stack("bert")
     assert [row["state"] for row in history(project)["stacks"]] == ["not deployed"]
-    nothing = trainform(project, "rollback", STACK, *WHY)
+    nothing = project.trainform("rollback", STACK, *WHY)
     assert nothing.code == 2
     assert "no earlier deployment of the stack bert.dev is known" in nothing.output
+    (project.folder / ".gitignore").write_text("state/\n__pycache__\n")
+    commit_all(project.folder)
+    commit = git(project.folder, "rev-parse", "--short=12", "HEAD")
     project.up(STACK)
     first = deployed(project, live)
     write(project, "b")
@@ -79,12 +78,15 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     assert [(row["stack"], row["release"], row["state"], row["revision"]) for row in now["stacks"]] == [
         (STACK, None, "deployed", second.revision)
     ]
-    assert [(event["what"], event["result"]) for event in now["events"]] == [("up", "succeeded")] * 2
+    assert [(event["what"], event["result"], event["details"]) for event in now["events"]] == [
+        ("up", "succeeded", [f"commit {commit}, with changes that are in no commit"]),
+        ("up", "succeeded", [f"commit {commit}"]),
+    ]
     assert different(project, STACK) == {}
     write(project, "c")
     assert different(project, STACK) == {"image": [f"{IMAGE}:b", f"{IMAGE}:c"], "env.TAG": ["b", "c"]}
 
-    told = json.loads(trainform(project, "rollback", STACK, *WHY, "--output", "json").succeeded())
+    told = json.loads(project.trainform("rollback", STACK, *WHY, "--output", "json").succeeded())
     assert told["checkpoints"] == [
         {"claim": "bert-runs", "written_by": f"revision {second.revision}", "mount": "/runs", "keep": True}
     ]
@@ -102,17 +104,17 @@ def test_a_stack_goes_back_to_what_it_had_deployed_as_a_whole(project: Project, 
     project.unchanged(STACK)
 
     assert history(project)["stacks"][0]["state"] == "deployed"
-    further = trainform(project, "rollback", STACK, *WHY)
+    further = project.trainform("rollback", STACK, *WHY)
     assert further.code == 2, further.output
     assert f"pulumi config rm trainform:release -s {STACK}" in further.output, "an edit of the file does not move it"
-    further = trainform(project, "rollback", STACK, *WHY, "--to", second.revision)
+    further = project.trainform("rollback", STACK, *WHY, "--to", second.revision)
     assert f"The job resumes from what revision {back.revision} has written to the claim bert-runs" in " ".join(
         further.succeeded().split()
     )
     project.up(STACK)
     assert deployed(project, live).experiment == second.experiment
     assert [event["what"] for event in history(project)["events"]] == ["up", "rollback", "up", "rollback", "up", "up"]
-    assert "What differs in the experiment" in trainform(project, "diff", one, follows(project)).succeeded()
+    assert "What differs in the experiment" in project.trainform("diff", one, follows(project)).succeeded()
 
 
 @pytest.mark.parametrize("moment", ["job", "record"])
@@ -136,29 +138,13 @@ def test_after_an_up_that_was_killed_it_goes_back_to_what_was_deployed_last(
     project.pulumi("cancel", "--yes", STACK).succeeded()
     assert [row["state"] for row in history(project)["stacks"]] == ["an up runs or was killed"]
     refresh = f"pulumi refresh --yes --clear-pending-creates -s {STACK}"
-    assert f"  {refresh}\n" in trainform(project, "rollback", STACK, *WHY).succeeded()
+    assert f"  {refresh}\n" in project.trainform("rollback", STACK, *WHY).succeeded()
     project.run(*refresh.split(), "--non-interactive").succeeded()
     project.up(STACK)
     assert [row["state"] for row in history(project)["stacks"]] == ["deployed"]
     assert deployed(project, live).experiment == last.experiment
-    assert json.loads(trainform(project, "drift", STACK, "--output", "json").succeeded())["outcome"] == "in sync"
+    assert json.loads(project.trainform("drift", STACK, "--output", "json").succeeded())["outcome"] == "in sync"
 
 
 def is_recorded(project: Project, live: Live, job: str) -> bool:
     return deployed(project, live).job == job
-
-
-def test_the_commit_of_what_was_deployed_is_in_the_history(project: Project) -> None:
-    git = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.com")
-    write(project, "a")
-    project.stack("bert")
-    (project.folder / ".gitignore").write_text("state/\n__pycache__\n")
-    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "bert")):
-        project.run(*git, *words).succeeded()
-    head = project.run("git", "rev-parse", "HEAD").succeeded().strip()
-    project.up(STACK)
-    write(project, "b")
-    project.up(STACK)
-    later, earlier = history(project)["events"]
-    assert earlier["details"] == [f"commit {head[:12]}"]
-    assert later["details"] == [f"commit {head[:12]}, with changes that are in no commit"]

@@ -43,7 +43,7 @@ def converges(project: Project, live: Live, stack: str) -> None:
 
 @pytest.fixture
 def stack(project: Project) -> str:
-    """The stack of `extras`, not up."""
+    """Return the stack of `extras`, not up."""
     project.copied("extras")
     return project.stack("extras")
 

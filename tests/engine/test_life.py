@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
@@ -72,7 +71,7 @@ def pods_see_what_the_plan_said(project: Project, live: Live) -> None:
 
 def render_prints_exactly_what_up_applied(project: Project, name: str, stack: str, *words: str) -> None:
     """All but what only the program of the stack writes into the record of what is deployed."""
-    printed = project.run(sys.executable, "-m", "trainform", "render", *words).succeeded()
+    printed = project.trainform("render", *words).succeeded()
     resources = json.loads(project.pulumi("stack", "export", "-s", stack).succeeded())["deployment"]["resources"]
     rendered = {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(printed)}
     applied = [

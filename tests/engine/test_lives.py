@@ -41,8 +41,8 @@ def in_namespace(name: str) -> Environment:
 
 @st.composite
 def chosen(draw: st.DrawFn, backend: str, environment: Environment) -> tuple[dict[str, Any], Plan, str | None] | None:
-    """An experiment that the operator can run, its plan, and the role of which a pod fails; None where it can run none
-    of it."""
+    """Return an experiment that the operator can run, its plan, and the role of which a pod fails; None where it can
+    run none of it."""
     data = {**draw(small_jobs()), "backend": backend}
     plan = obeyed(data, environment)
     if plan is None:
@@ -96,7 +96,7 @@ def test_what_check_accepts_starts_and_ends_as_planned(addons_live: Live, exampl
 
 
 def told(lives: list[Life]) -> Iterator[str]:
-    """Every job that did otherwise, the smallest first."""
+    """Yield every job that did otherwise, the smallest first."""
     wrong = sorted((life for life in lives if life.wrong), key=lambda life: len(as_yaml(life.data)))
     for life in wrong:
         failing = "" if life.fails is None else f" (a pod of {life.fails} fails)"

@@ -38,7 +38,7 @@ def offer(live: Live, project: Project, name: str, content: dict[str, Any]) -> d
 
 
 def refused(project: Project, stack: str) -> str:
-    """What the preview says, in one line."""
+    """Return what the preview says, in one line."""
     return " ".join(project.pulumi("preview", "-s", stack).failed().split())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from trainform.job.check import check_environment
 pytestmark = pytest.mark.proof("a cluster read as an environment, and a preview there")
 
 CONTEXT = "dev-cluster"
-TRAINFORM = (sys.executable, "-m", "trainform")
 
 
 def queue(live: Live, name: str, **spec: object) -> None:
@@ -56,7 +54,7 @@ def use_own_namespace(project: Project) -> str:
 
 def test_what_a_live_cluster_offers(project: Project, queues: None) -> None:
     use_own_namespace(project)
-    printed = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT).succeeded()
+    printed = project.trainform("new", "-e", "live", "--from-context", CONTEXT).succeeded()
     assert "wrote stacks/environments/live.yaml" in printed
     assert "note:" not in printed
     found = check_environment("live", project.folder).or_raise()
@@ -71,11 +69,11 @@ def test_what_a_live_cluster_offers(project: Project, queues: None) -> None:
     assert (found.backend, found.namespace.name, found.cluster.context) == ("volcano", project.namespace, CONTEXT)
     assert list(found.queues) == ["late-night"], "a queue with children accepts no jobs"
     words = ("--timeout", "60", "-e", "live", "--for", "preview,up")
-    answer = json.loads(project.run(*TRAINFORM, "doctor", "--output", "json", *words).succeeded())
+    answer = json.loads(project.trainform("doctor", "--output", "json", *words).succeeded())
     assert answer["ready"]
     assert "queues default, queues late-night" in answer["checks"]["environment"]["found"]
 
-    project.run(*TRAINFORM, "new", "bert", "-e", "live", "--image", "registry.example.com/ai/bert:1").succeeded()
+    project.trainform("new", "bert", "-e", "live", "--image", "registry.example.com/ai/bert:1").succeeded()
     assert "queue: late-night\n" in (project.folder / "stacks/experiments/bert.yaml").read_text()
     project.pulumi("stack", "init", "bert.live").succeeded()
     assert {step.op for step in project.preview("bert.live")} == {"create"}
@@ -88,7 +86,7 @@ def test_an_account_that_may_read_nothing(project: Project, live: Live) -> None:
     path = f"/api/v1/namespaces/{project.namespace}/serviceaccounts"
     token = live.request("POST", f"{path}/default/token", {"spec": {}}).json()["status"]["token"]
     become(project, {"token": token})
-    ran = project.run(*TRAINFORM, "new", "-e", "live", "--from-context", CONTEXT)
+    ran = project.trainform("new", "-e", "live", "--from-context", CONTEXT)
     assert "note: nodes could not be read: this account has no permission to list nodes" in ran.succeeded()
     assert token not in ran.output
     assert check_environment("live", project.folder).or_raise().accelerators == {}

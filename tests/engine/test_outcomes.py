@@ -1,18 +1,25 @@
-"""What became of a job is read from what the real controllers write: the gates `succeeded` and `soak` follow from
-it."""
+"""What became of a job is read from what the real controllers write, on every operator: the gates `succeeded` and
+`soak` follow from it. `N times` allows N restarts of containers, and the next one ends the job.
+
+The one exception, a PyTorchJob of KubeDL, is noted in its plan.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from tests.engine.conftest import own_project
 from tests.engine.kubelet import fails, succeeds
 from tests.engine.live import Live, until
+from tests.engine.lives import SETTLED
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
-from tests.engine.project import Project
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome, seconds_of
@@ -20,51 +27,139 @@ from trainform.deployed.releases.source import labels_of_pods
 from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body
 
-pytestmark = pytest.mark.proof("the outcome of a job on every operator")
+pytestmark = pytest.mark.proof("the outcome of a job, and its restarts, on every operator")
 
-BERT: dict[str, Any] = {
+TRAINING: dict[str, Any] = {
     "image": "registry.example.com/ai/training:latest",
     "launcher": {"torchrun": {"script": "/app/train.py"}},
     "roles": {"master": {"replicas": 1}, "worker": {"replicas": 1}},
     "restart": "never",
     "shared_memory": "64Mi",
 }
+ALLOWED = 2
+RESTARTS: dict[str, Any] = {
+    **TRAINING,
+    "roles": {"master": {"replicas": 1}, "worker": {"replicas": 2}},
+    "restart": f"{ALLOWED} times",
+}
+# The `restart` of a role without ranks, of which a pod fails.
+WAYS: dict[str, dict[str, Any]] = {
+    "limited": {"restart": f"{ALLOWED} times"},
+    "never": {"restart": "never"},
+    "usual": {},
+}
+FETCH = {"ranked": False, "command": ["python", "/app/fetch.py"]}
+EXPERIMENTS: dict[str, dict[str, Any]] = {
+    **{f"{end}-{backend}": {**TRAINING, "backend": backend} for backend in BACKENDS for end in ("good", "bad")},
+    **{f"restarts-{backend}": {**RESTARTS, "backend": backend} for backend in BACKENDS},
+    **{
+        f"{way}-{backend}": {
+            **RESTARTS, "backend": backend, "roles": {"fetch": {**FETCH, **parts}, "worker": {"replicas": 2}},
+        }
+        for way, parts in WAYS.items()
+        for backend in ("jobset", "trainer")
+    },
+}  # fmt: skip
 
 
-def live_job(live: Live, job: RenderedJob) -> dict[str, Any]:
-    (found,) = [body for body in live.find_like(job_body(job.manifests)) if body["metadata"]["name"] == job.plan.job]
-    return found
+@dataclasses.dataclass(frozen=True)
+class Jobs:
+    """The jobs of all experiments, up in one stack."""
+
+    live: Live
+    rendered: Mapping[str, RenderedJob]
+
+    def named(self, *starts: str) -> list[str]:
+        """Return the experiments whose names begin with one of these words."""
+        return [name for name in self.rendered if name.partition("-")[0] in starts]
+
+    def pods(self, name: str, role: str = "") -> list[dict[str, Any]]:
+        """Return the pods of a job, or of one of its roles, once all run."""
+        pods = pods_of(self.live, self.rendered[name].plan).values()
+        return [pod for pod in pods if role in ("", pod["metadata"]["labels"][defaults.ROLE_LABEL])]
+
+    def body(self, name: str) -> dict[str, Any]:
+        """Return the live job object."""
+        job = self.rendered[name]
+        same_kind = self.live.find_like(job_body(job.manifests))
+        return next(body for body in same_kind if body["metadata"]["name"] == job.plan.job)
+
+    def outcome(self, name: str) -> Outcome:
+        """By the pods that are left: an operator deletes some at the end."""
+        plan = self.rendered[name].plan
+        labels = labels_of_pods(plan.experiment, plan.revision).items()
+        pods = [
+            pod for pod in self.live.find_all("pods", plan.namespace) if labels <= pod["metadata"]["labels"].items()
+        ]
+        return BACKENDS[plan.backend].OUTCOME(self.body(name), pods)
+
+    def restarted(self, pod: dict[str, Any], count: int) -> None:
+        """The kubelet's word that the pod's container was started again, so often by now."""
+        containers = [container | {"restartCount": count} for container in pod["status"]["containerStatuses"]]
+        self.live.report(pod["metadata"]["name"], pod["metadata"]["namespace"], {"containerStatuses": containers})
+
+    def end(self, names: Iterable[str], word: str) -> None:
+        """Wait until this has become of all of them."""
+        for name in names:
+            until(lambda name=name: self.outcome(name).word == word, f"{name} to have {word}", seconds=90)  # type: ignore[misc]
+
+    def stay(self, names: Iterable[str]) -> None:
+        """Fail the test where one of them ends within the time that a controller needs."""
+        end = time.monotonic() + SETTLED
+        while time.monotonic() < end:
+            assert [name for name in names if self.outcome(name) != Outcome()] == []
+            time.sleep(0.2)
 
 
-def outcome(live: Live, job: RenderedJob) -> Outcome:
-    """By the pods that are left: an operator deletes some at the end."""
-    labels = labels_of_pods(job.plan.experiment, job.plan.revision)
-    pods = [
-        pod for pod in live.find_all("pods", job.plan.namespace) if labels.items() <= pod["metadata"]["labels"].items()
-    ]
-    return BACKENDS[job.plan.backend].OUTCOME(live_job(live, job), pods)
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory, addons_environ: dict[str, str], addons_live: Live) -> Iterator[Jobs]:
+    """Yield all experiments, up."""
+    for project in own_project(tmp_path_factory.mktemp("outcomes"), addons_environ, addons_live):
+        for name, data in EXPERIMENTS.items():
+            project.experiment(name, data)
+        project.up(stack_of(project, "outcomes", list(EXPERIMENTS)))
+        yield Jobs(addons_live, {name: project.rendered(name) for name in EXPERIMENTS})
 
 
-def test_every_operator_says_whether_a_job_has_succeeded_and_when(addons_project: Project, addons_live: Live) -> None:
-    live, names = addons_live, []
-    for backend in defaults.BACKENDS:
-        for end in ("good", "bad"):
-            names.append(f"{backend}-{end}")
-            addons_project.experiment(names[-1], {**BERT, "backend": backend})
-    addons_project.up(stack_of(addons_project, "outcomes", names))
-    jobs = {name: addons_project.rendered(name) for name in names}
-    for name, job in jobs.items():
-        pods = pods_of(live, job.plan)
-        assert outcome(live, job) == Outcome(), name
-        for pod in pods.values():
-            (succeeds if name.endswith("good") else fails)(live, pod)
-    for name, job in jobs.items():
-        word = "succeeded" if name.endswith("good") else "failed"
-        until(lambda job=job, word=word: outcome(live, job).word == word, f"{name} to have {word}", seconds=90)  # type: ignore[misc]
-        found = outcome(live, job)
-        assert datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(found.at) < datetime.timedelta(
-            minutes=5
-        )
-        seconds = seconds_of(live_job(live, job), found)
+def test_every_operator_says_whether_a_job_has_succeeded_and_when(jobs: Jobs) -> None:
+    for name in jobs.named("good", "bad"):
+        pods = jobs.pods(name)
+        assert jobs.outcome(name) == Outcome(), name
+        for pod in pods:
+            (succeeds if name.startswith("good") else fails)(jobs.live, pod)
+    jobs.end(jobs.named("good"), "succeeded")
+    jobs.end(jobs.named("bad"), "failed")
+    for name in jobs.named("good", "bad"):
+        found = jobs.outcome(name)
+        age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(found.at)
+        assert age < datetime.timedelta(minutes=5)
+        seconds = seconds_of(jobs.body(name), found)
         assert seconds is not None
         assert 0 <= seconds < 600
+
+
+def test_a_job_fails_at_the_restart_after_those_that_are_allowed(jobs: Jobs) -> None:
+    names = jobs.named("restarts")
+    workers = [jobs.pods(name, "worker") for name in names]
+    for pods in workers:  # the limit counts over the pods of a role
+        jobs.restarted(pods[0], 1)
+        jobs.restarted(pods[-1], ALLOWED - 1)
+    jobs.stay(names)
+    for pods in workers:
+        jobs.restarted(pods[0], 2)
+    endless = [name for name in names if any("KubeDL never ends" in note for note in jobs.rendered[name].plan.notes)]
+    assert endless == ["restarts-kubedl"]
+    jobs.end([name for name in names if name not in endless], "failed")
+    assert jobs.outcome("restarts-kubedl") == Outcome()
+
+
+def test_an_unranked_role_gives_up_at_its_own_limit(jobs: Jobs) -> None:
+    """A role without its own `restart` does not end the training, however often it fails."""
+    for name in jobs.named(*WAYS):
+        [pod] = jobs.pods(name, "fetch")
+        if name.startswith("never"):
+            fails(jobs.live, pod)
+        else:
+            jobs.restarted(pod, ALLOWED + 1)
+    jobs.end(jobs.named("limited", "never"), "failed")
+    jobs.stay(jobs.named("usual"))

@@ -67,8 +67,8 @@ run()
 
 @pytest.fixture
 def served(live: Live) -> Iterator[None]:
-    """The kind, and the backend in this process. Of an object the definition knows `components`, whatever is in them,
-    and `suspend`."""
+    """Yield the kind, and the backend in this process. Of an object the definition knows `components`, whatever is in
+    them, and `suspend`."""
     live.make(DEFINITION)
     path = f"/apis/{app_wrapper.AppWrapper.API_VERSION}/appwrappers"
     until(lambda: live.request("GET", path).status_code == 200, "the kind to be served")

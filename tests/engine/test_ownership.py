@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -61,7 +60,7 @@ def test_a_stack_that_has_marked_nothing_does_not_delete_what_another_one_has_ta
     with refusing(live, project.namespace):
         project.pulumi("up", "--yes", "--skip-preview", "-s", stack).failed()
     colleague.up(theirs)
-    destroyed = project.run(sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview")
+    destroyed = project.trainform("destroy", stack, "--", "--yes", "--skip-preview")
     assert destroyed.code == 2, destroyed.output
     assert f"hello in the namespace {project.namespace} is deployed by the stack trainform/theirs by now" in " ".join(
         destroyed.output.split()
@@ -70,4 +69,4 @@ def test_a_stack_that_has_marked_nothing_does_not_delete_what_another_one_has_ta
     assert live.only_job(project.namespace)["metadata"]["name"] == colleague.plan("hello").job
     colleague.unchanged(theirs)
     colleague.destroy(theirs)
-    project.run(sys.executable, "-m", "trainform", "destroy", stack, "--", "--yes", "--skip-preview").succeeded()
+    project.trainform("destroy", stack, "--", "--yes", "--skip-preview").succeeded()

@@ -23,14 +23,13 @@ from tests.support.documents import (
     Block,
     block_of_a_new_shell,
     blocks_of,
-    blocks_of_a_clone,
 )
 from tests.support.pasting import Pasted, PastingShell
 from tests.support.repository import ROOT, committed_copy
 from trainform.local.toolchain.cache import CACHE_VARIABLE, cache_folder
 from trainform.local.toolchain.tools import Toolchain
 
-pytestmark = pytest.mark.proof("a fresh clone with an environment and a sandbox of its own, and every block twice")
+pytestmark = pytest.mark.proof("a fresh clone with an environment and a sandbox of its own")
 
 __all__ = ["docker_daemon", "image"]
 
@@ -67,7 +66,7 @@ class Newcomer:
         }
 
     def shell(self, folder: Path, kind: str = "bash") -> PastingShell:
-        """A new shell in a folder."""
+        """Return a new shell in a folder."""
         return PastingShell(kind, folder, self.environ)
 
     def paste(self, shell: PastingShell, block: Block) -> Pasted:
@@ -76,14 +75,14 @@ class Newcomer:
         return shell.paste("\n".join(lines))
 
     def changed(self) -> list[str]:
-        """What git sees in the clone."""
+        """Return what git sees in the clone."""
         words = ["git", "status", "--porcelain", "--untracked-files=all"]
         return subprocess.run(words, cwd=self.clone, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 @contextlib.contextmanager
 def newcomer_in(folder: Path) -> Iterator[Newcomer]:
-    """A newcomer before the first block; the sandboxes of the clone end with them."""
+    """Yield a newcomer before the first block; the sandboxes of the clone end with them."""
     newcomer = Newcomer(folder)
     try:
         yield newcomer
@@ -93,16 +92,24 @@ def newcomer_in(folder: Path) -> Iterator[Newcomer]:
             subprocess.run([sys.executable, "-m", "trainform", "sandbox", "down", "--folder", str(sandbox)], check=True)
 
 
-def test_the_first_job_from_git_clone_on(tmp_path: Path, toolchain: Toolchain) -> None:
-    first, *others = blocks_of_a_clone()
+@pytest.fixture(scope="module")
+def newcomer(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Newcomer]:
+    """Yield a newcomer who has pasted the README's commands: a clone, its Python environment, and the demo on its
+    sandbox."""
+    [first] = blocks_of("sh", README)
     assert first.text.count(ADDRESS) == 1
-    with newcomer_in(tmp_path) as newcomer, newcomer.shell(tmp_path) as shell:
-        assert "+ 12 created" in newcomer.paste(shell, first).succeeded()
+    with newcomer_in(tmp_path_factory.mktemp("newcomer")) as newcomer:
+        with newcomer.shell(newcomer.folder) as shell:
+            assert "+ 12 created" in newcomer.paste(shell, first).succeeded()
         assert newcomer.changed() == [], "the demo leaves the clone as it is"
-        for block in others:
+        yield newcomer
+
+
+def test_the_first_job(newcomer: Newcomer) -> None:
+    with newcomer.shell(newcomer.clone) as shell:
+        for block in blocks_of("sh", FIRST_JOB):
             newcomer.paste(shell, block).succeeded()
-            newcomer.paste(shell, block).succeeded()
-        assert newcomer.changed() == ["?? stacks/Pulumi.bert.dev.yaml", "?? stacks/experiments/bert.yaml"]
+    assert newcomer.changed() == ["?? stacks/Pulumi.bert.dev.yaml", "?? stacks/experiments/bert.yaml"]
 
 
 def test_a_project_without_the_repository(newcomer: Newcomer) -> None:
@@ -120,15 +127,6 @@ def test_the_pages_are_all_of_them() -> None:
     begun = {page.relative_to(ROOT).as_posix() for page in (README, FIRST_JOB, EMPTY_FOLDER)}
     pages = dict.fromkeys(block.document for block in blocks_of("sh"))
     assert list(PAGES) == [page for page in pages if page not in begun]
-
-
-@pytest.fixture(scope="module")
-def newcomer(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Newcomer]:
-    """A newcomer with a clone and its Python environment."""
-    with newcomer_in(tmp_path_factory.mktemp("newcomer")) as newcomer:
-        with newcomer.shell(newcomer.folder) as shell:
-            shell.paste(f"git clone {newcomer.address} trainform\ncd trainform\nmake venv").succeeded()
-        yield newcomer
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ROOT / page not in TUTORIALS])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -78,6 +79,8 @@ def test_a_change_of_the_platform_that_touches_13_stacks(project: Project, live:
     assert codes["dev"] == {"TR-ENVIRONMENT-3", "TR-ENVIRONMENT-6", "TR-NEIGHBOURS-1"}
     for stack in (f"{name}.dev" for name in RUNNING):
         assert "because `environment.registries` changes" in reports[stack]["headline"]
+        titles = [finding["title"] for finding in reports[stack]["findings"]]
+        assert [each for each in titles if f"comes from {MIRROR}, and came from {REGISTRY}" in each] != [], titles
         assert codes[stack] >= {"TR-RESTART-1", "TR-SECURITY-8"}
     # in the order of the review, new stacks wait before resnet is replaced, and take its room
     verdicts = [reports[f"{name}.dev"]["capacity"]["verdict"] for name in RUNNING]
@@ -87,12 +90,18 @@ def test_a_change_of_the_platform_that_touches_13_stacks(project: Project, live:
         assert (codes[f"{name}.dev"], report["capacity"]["verdict"]) == ({"TR-CAPACITY-2", "TR-COST-1"}, "later")
 
     experiment(project, BIG, replicas=2)
-    assert project.review(f"{BIG}.dev").code == 0
+    alone = project.review(f"{BIG}.dev")
+    verdict = alone.report["capacity"]["verdict"]
+    assert (alone.code, verdict) == (0, "now"), "the deployed queue has room, and dev is not in this review"
     for stack in ("dev", *(f"{name}.dev" for name in RUNNING), "clip.dev"):
         project.up(stack)
     pods = live.running_pods(project.namespace, 2)
     assert {pod["spec"]["containers"][0]["image"] for pod in pods} == {f"{MIRROR}/{IMAGE}"}
     jobs = [project.plan(name).job for name in RUNNING]
     assert sorted(pod["metadata"]["labels"][JOB] for pod in pods) == sorted(jobs), "clip waits"
-    after = json.loads(project.review("dev", *(f"{name}.dev" for name in RUNNING)).forms["json"])
+    named = ["resnet.dev", "bert.dev", "dev"]
+    after = json.loads(project.review(*named).forms["json"])
+    assert [report["stack"] for report in after["stacks"]] == named
     assert {report["headline"] for report in after["stacks"]} == {"Nothing changes."}
+    hourly = [Decimal(report["cost"]["after"]["amount"]) for report in after["stacks"] if report["cost"]["after"]]
+    assert (len(hourly), sum(hourly)) == (2, Decimal(after["cost"]["after"]["amount"]))

@@ -10,10 +10,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.engine.live import Live, until
+from tests.engine.live import Live
 from tests.support.generated_pods import single_changes
 from tests.support.pod_security import CASES, good_pod, judged_by_us, level_environment
+from tests.support.repository import names, read
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import render_job
 from trainform.rules.limits.pod_security import CONTROLS, Openings, controls, violated
+from trainform.spec import Environment, Experiment
+from trainform.spec.launchers import LAUNCHERS
 
 LEVELS = ("baseline", "restricted")
 
@@ -46,15 +51,10 @@ SERVER_WORDS = {*WORDS.values(), HOST_PORT}
 
 @pytest.fixture(scope="module")
 def namespaces(live: Live) -> Iterator[dict[str, str]]:
-    """A namespace for each level that enforces it, with one pod that both levels admit."""
+    """Yield a namespace for each level that enforces it, with one pod that both levels admit."""
     made = {level: f"t-pod-security-{level}" for level in LEVELS}
     for level, name in made.items():
-        labels = {"pod-security.kubernetes.io/enforce": level}
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-        live.create("namespaces", body)
-    for name in made.values():
-        path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-        until(lambda path=path: live.request("GET", path).status_code == 200, f"the service account of {name}")  # type: ignore[misc]
+        live.make_namespace(name, **{"pod-security.kubernetes.io/enforce": level})
         live.create("pods", {"apiVersion": "v1", "kind": "Pod", **good_pod(), "metadata": {"name": "there"}}, name)
     yield made
     for name in made.values():
@@ -62,7 +62,7 @@ def namespaces(live: Live) -> Iterator[dict[str, str]]:
 
 
 def server_says(live: Live, namespace: str, pod: dict[str, Any]) -> set[str] | None:
-    """The controls that the server finds violated; None if the pod is invalid in itself."""
+    """Return the controls that the server finds violated; None if the pod is invalid in itself."""
     body = {**pod, "apiVersion": "v1", "kind": "Pod", "metadata": {**pod.get("metadata", {}), "name": "tried"}}
     return _controls(live.request("POST", f"{live.path('pods', namespace)}?dryRun=All", body))
 
@@ -82,7 +82,7 @@ def _controls(response: httpx2.Response) -> set[str] | None:
 
 
 def we_say(level: str, pod: dict[str, Any]) -> set[str]:
-    """The controls that we find violated, in the server's words."""
+    """Return the controls that we find violated, in the server's words."""
     environment = level_environment(level)
     words = {WORDS[control.name] for control, _ in violated(level, pod, Openings.of(environment))}
     if level == "restricted" and WORDS["hostPathVolumes"] in words:
@@ -129,6 +129,29 @@ def test_every_value_alone(level: str, live: Live, namespaces: dict[str, str]) -
     of_level = {WORDS[control.name] for control in controls(level)}
     of_baseline = {WORDS["hostPathVolumes"]} if level == "restricted" else set()
     assert of_level - of_baseline <= seen, "every control is broken"
+
+
+@pytest.mark.proof("the pods of every launcher under the level `restricted`")
+@pytest.mark.parametrize("backend", ["volcano", "jobset"])
+def test_the_pods_of_every_launcher_are_admitted(backend: str, live: Live, namespaces: dict[str, str]) -> None:
+    """As a user other than root, and without the node's network. test_backends shows that controllers create these
+    pods."""
+    namespace = namespaces["restricted"]
+    opened = {"namespace": {"name": namespace}, "limits": {"pod_security": "restricted"}, "rdma": None}
+    environment = Environment.model_validate({**read("environments", "dev"), **opened})
+    admitted = set()
+    for name in names("experiments"):
+        data = read("experiments", name)
+        for field in ("network", "environments", "priority_class"):
+            data.pop(field, None)
+        parts = {**data, "backend": backend, "run_as": {"user": 1000, "home": "/home/trainer"}}
+        job = render_job(Experiment.model_validate(parts), environment)
+        pods, _ = ([], {}) if job.problems else BACKENDS[backend].pods(job.plan, job.manifests)
+        for pod in pods:
+            pod["metadata"]["namespace"] = namespace
+            assert server_says(live, namespace, pod) == set(), name
+            admitted |= {*data["launcher"]}
+    assert admitted == {*LAUNCHERS}
 
 
 def test_every_control_has_the_servers_words() -> None:

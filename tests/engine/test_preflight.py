@@ -24,13 +24,12 @@ from trainform.spec import Environment, Experiment
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"
 TOKEN = {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}
-MERGE = "application/merge-patch+json"
 Ask = Callable[..., Outcome]
 
 
 @pytest.fixture
 def ask(project: Project, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """The preflight of a job without the rules that would find its mistakes before."""
+    """Return the preflight of a job without the rules that would find its mistakes before."""
 
     def asking(account: str | None = None, **parts: Any) -> Outcome:
         monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"] if account is None else account)
@@ -45,7 +44,7 @@ def ask(project: Project, monkeypatch: pytest.MonkeyPatch) -> Ask:
 
 
 def findings(ask: Ask, **parts: Any) -> Sequence[tuple[str, str]]:
-    """What the preflight refuses."""
+    """Return what the preflight refuses."""
     with pytest.raises(ClusterError) as refused:
         ask(**parts)
     return refused.value.findings or [(refused.value.message, refused.value.fix)]
@@ -165,7 +164,7 @@ def test_what_a_platform_team_adds(ask: Ask, project: Project, live: Live) -> No
     assert [what for what, _ in down] == ["the pods of worker"]
     assert 'failed calling webhook "pods.example.com"' in down[0][1]
     labels = {"pod-security.kubernetes.io/warn": "restricted"}
-    live.request("PATCH", live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}}, MERGE)
+    live.merge(live.path("namespaces", None, project.namespace), {"metadata": {"labels": labels}})
     (warning,) = until(lambda: ask().warnings or None, "the label to hold")
     assert warning.startswith('the pods of worker: would violate PodSecurity "restricted:latest"')
     with refusing(live, project.namespace, dry_runs=True):
@@ -194,7 +193,7 @@ SIZES = {"size": "1Gi", "class": "stiff", "mount": "/runs", "keep": True}
 
 @pytest.fixture
 def stiff(live: Live) -> Iterator[str]:
-    """A storage class whose claims cannot grow."""
+    """Yield a storage class whose claims cannot grow."""
     body = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": STIFF},
             "provisioner": "example.com/disk", "volumeBindingMode": "WaitForFirstConsumer"}  # fmt: skip
     live.make(body)
@@ -240,8 +239,7 @@ def test_changes_of_existing_objects(project: Project, live: Live, stiff: str) -
     project.up(stack)
 
     path = live.path("queues", None, "night")
-    edit = live.request("PATCH", f"{path}?fieldManager=autoscaler", {"spec": {"weight": 7}}, MERGE)
-    assert edit.status_code == 200, edit.text
+    live.merge(path, {"spec": {"weight": 7}}, "autoscaler")
     project.unchanged(platform)
     changed = {**own, "queues": {"night": {"weight": 5}}, "priority_classes": {"rush": {"value": 2000}},
                "claims": {"datasets": {"size": "2Gi", "class": "stiff"}}}  # fmt: skip

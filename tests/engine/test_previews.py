@@ -28,7 +28,7 @@ KEPT, NOT_KEPT = ({"storage": {"runs": {"size": "1Gi", "mount": "/runs", "keep":
 
 @pytest.fixture
 def engine(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """The project, with the variables of its shell for this process."""
+    """Return the project, with the variables of its shell for this process."""
     for name, value in project.environ.items():
         monkeypatch.setenv(name, value)
     return project
@@ -44,7 +44,7 @@ def changes(preview: Preview) -> list[tuple[str, str]]:
 
 
 def refreshed(preview: Preview) -> dict[str, str]:
-    """What each refresh has found, by the name of the object."""
+    """Return what each refresh has found, by the name of the object."""
     return {name_before(step): "gone" if step.new is None else "changed" for step in preview.refreshed}
 
 
@@ -126,8 +126,7 @@ def test_what_a_refresh_finds(engine: Project, live: Live, request: pytest.Fixtu
     live.delete("persistentvolumeclaims", "bert-logs", engine.namespace)
     until(lambda: live.find("persistentvolumeclaims", "bert-logs", engine.namespace) is None, "the claim to be gone")
     edited = {"spec": {"publishNotReadyAddresses": False}}
-    path = f"{live.path('services', engine.namespace, 'bert')}?fieldManager=kubectl-edit"
-    assert live.request("PATCH", path, edited, "application/merge-patch+json").status_code == 200
+    live.merge(live.path("services", engine.namespace, "bert"), edited, "kubectl-edit")
 
     engine.experiment("bert", {**bert, "storage": {"runs": volumes["runs"]}})
     ran = run_preview(stack, engine.folder, ["--refresh"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 import pytest
@@ -28,10 +27,6 @@ for rate in ("1e-4", "3e-4"):
 """
 
 
-def trainform(project: Project, *words: str) -> Ran:
-    return project.run(sys.executable, "-m", "trainform", *words)
-
-
 def as_data(ran: Ran) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(ran.succeeded())
     return found
@@ -42,10 +37,10 @@ def test_the_stack_of_a_program_is_reviewed_compared_and_destroyed(project: Proj
     program.write_text(PROGRAM)
     project.program_stack(STACK, {"trainform:experiment": "bert-1e-4"})
     project.up(STACK)
-    assert as_data(trainform(project, "drift", STACK, "--output", "json"))["outcome"] == "in sync"
-    (now,) = as_data(trainform(project, "history", "bert-1e-4", "--output", "json"))["stacks"]
+    assert as_data(project.trainform("drift", STACK, "--output", "json"))["outcome"] == "in sync"
+    (now,) = as_data(project.trainform("history", "bert-1e-4", "--output", "json"))["stacks"]
     assert now["stack"] == STACK
-    assert {"bert-1e-4", "bert-3e-4"} <= {*trainform(project, "stacks").succeeded().split()}
+    assert {"bert-1e-4", "bert-3e-4"} <= {*project.trainform("stacks").succeeded().split()}
 
     program.write_text(PROGRAM.replace('"replicas": 2', '"replicas": 3'))
     preview = project.pulumi("preview", "--json", "-s", STACK).succeeded()
@@ -57,6 +52,6 @@ def test_the_stack_of_a_program_is_reviewed_compared_and_destroyed(project: Proj
         assert "2 claims unchanged: bert-1e-4-runs, bert-3e-4-runs" in shown
         assert "the cluster was not read" not in shown
 
-    destroyed = trainform(project, "destroy", STACK, "--", "--yes", "--skip-preview").succeeded()
+    destroyed = project.trainform("destroy", STACK, "--", "--yes", "--skip-preview").succeeded()
     named = f"claims that stay in the cluster: {project.namespace}/bert-1e-4-runs, {project.namespace}/bert-3e-4-runs"
     assert named in " ".join(destroyed.split())

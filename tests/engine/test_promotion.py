@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,11 +35,10 @@ DEV, PROD = "bert.dev", "bert.prod"
 
 @pytest.fixture
 def prod(project: Project, live: Live) -> Iterator[str]:
-    """The namespace of a second environment, in which images come from a mirror, and the experiment's stack there."""
+    """Yield the namespace of a second environment, in which images come from a mirror, and the experiment's stack
+    there."""
     name = f"{project.namespace}-prod"
-    live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    path = f"/api/v1/namespaces/{name}/serviceaccounts/default"
-    until(lambda: live.request("GET", path).status_code == 200, "its service account")
+    live.make_namespace(name)
     data = read("environments", "dev") | {"name": "prod", "namespace": {"name": name}, "queues": {}, "claims": {}}
     data["registries"] = {"registry.example.com": MIRROR}
     data["limits"] = {**data["limits"], "registries": [MIRROR]}
@@ -74,14 +72,14 @@ def config(project: Project, stack: str) -> Path:
 
 def promote(project: Project, *words: str, also: str = "") -> Ran:
     named = ("bert", *([also] if also else []), "--from", "dev", "--to", "prod", *words)
-    ran = project.run(sys.executable, "-m", "trainform", "promote", *named)
+    ran = project.trainform("promote", *named)
     assert leaks({"shown": ran.output}, project.secrets) == []
     return ran
 
 
 def state_of(project: Project, stack: str) -> str:
-    """What the history says of the stack."""
-    told = project.run(sys.executable, "-m", "trainform", "history", "bert", "--output", "json").succeeded()
+    """Return what the history says of the stack."""
+    told = project.trainform("history", "bert", "--output", "json").succeeded()
     (found,) = [each["state"] for each in json.loads(told)["stacks"] if each["stack"] == stack]
     return str(found)
 
@@ -179,8 +177,7 @@ def test_a_record_that_somebody_has_edited_in_the_cluster_is_not_promoted(
     path = live.path("configmaps", project.namespace, "bert-deployed")
     experiment = deployed(live, project.namespace)
     changed = {"data": {"base": json.dumps(experiment | {"image": f"registry.example.com/x@{DIGEST}"}), "run": "2"}}
-    kind, manager = "application/merge-patch+json", "?fieldManager=kubectl-edit"
-    assert live.request("PATCH", f"{path}{manager}", changed, kind).status_code == 200
+    live.merge(path, changed, "kubectl-edit")
     told = " ".join(promote(project, "--yes").succeeded().split())
     assert f"{DEV} is not as deployed" in told
     made = read_release("bert", follows(project), project.folder)
@@ -212,7 +209,7 @@ def test_what_was_killed_is_not_promoted_also_after_a_refresh(project: Project, 
     assert "a `pulumi up` of the stack bert.dev runs, or was killed" in refused.output
     record = read_record(live.get("configmaps", "bert-deployed", project.namespace))
     assert record is not None
-    drifted = project.run(sys.executable, "-m", "trainform", "drift", DEV, "--fail")
+    drifted = project.trainform("drift", DEV, "--fail")
     # the kill comes after the job, and before or after its record in the cluster
     assert drifted.code == (0 if record.job == job else 3), drifted.output
     project.up(DEV)
@@ -227,10 +224,8 @@ def test_what_has_not_run_in_the_source_as_it_is_promoted_is_told(project: Proje
     write(project, image=f"{IMAGE}@{DIGEST}", environments={"prod": {"image": other}})
     project.up(DEV)
     job = live.path("jobs", project.namespace, project.plan("bert").job)
-    kind = "application/merge-patch+json"
-    edit = {"spec": {"minAvailable": 1}}
     assert "is not as deployed" not in promote(project, "--dry-run").succeeded()
-    assert live.request("PATCH", f"{job}?fieldManager=kubectl-edit", edit, kind).status_code == 200
+    live.merge(job, {"spec": {"minAvailable": 1}}, "kubectl-edit")
     told = " ".join(promote(project, "--dry-run").succeeded().split())
     assert f"environments.prod.image names an image that {DEV} has not run: only {PROD} has it." in told
     assert other in json.loads(promote(project, "--dry-run", "--output", "json").succeeded())["new_images"][0]["image"]
@@ -277,7 +272,7 @@ def test_no_edit_of_files_takes_prod_past_its_gates(project: Project, prod: str,
 
     # a copy of the environment without gates
     labels = {"metadata": {"labels": {defaults.ENVIRONMENT_LABEL: "prod"}}}  # as the environment's own stack sets it
-    live.request("PATCH", live.path("namespaces", None, prod), labels, "application/merge-patch+json")
+    live.merge(live.path("namespaces", None, prod), labels)
     copied = project.folder / "stacks" / "environments" / "copy.yaml"
     data = yaml.safe_load((copied.parent / "prod.yaml").read_text()) | {"name": "copy", "promotion": {}}
     copied.write_text(yaml.safe_dump(data))

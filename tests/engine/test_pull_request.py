@@ -63,7 +63,7 @@ def test_the_life_of_a_pull_request(project: Project, live: Live, tmp_path: Path
     request = PullRequest(project, tmp_path, api)
 
     def written(made: Run) -> str:
-        """What the job `comment` prints for a review."""
+        """Return what the job `comment` prints for a review."""
         ran = comment(api, tmp_path, made.report, made.commit)
         assert ran.returncode == 0, ran.stderr
         return ran.stdout

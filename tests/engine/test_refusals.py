@@ -52,7 +52,7 @@ except ClusterError as error:
 
 
 def message_of(project: Project, *words: str, kubeconfig: str | None = None) -> str:
-    """What a failing command says; fails the test where it takes longer than a minute."""
+    """Return what a failing command says; fails the test where it takes longer than a minute."""
     started = time.monotonic()
     if kubeconfig is not None:
         project.environ["KUBECONFIG"] = kubeconfig
@@ -63,13 +63,13 @@ def message_of(project: Project, *words: str, kubeconfig: str | None = None) -> 
 
 @pytest.fixture
 def hello(project: Project) -> str:
-    """The stack of `hello`, not up."""
+    """Return the stack of `hello`, not up."""
     project.copied("hello")
     return project.stack("hello")
 
 
 def kubeconfig_to(project: Project, port: int) -> str:
-    """A kubeconfig like the sandbox's that leads to another port."""
+    """Return a kubeconfig like the sandbox's that leads to another port."""
     content = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())
     for cluster in content["clusters"]:
         cluster["cluster"]["server"] = f"https://127.0.0.1:{port}"
@@ -80,7 +80,7 @@ def kubeconfig_to(project: Project, port: int) -> str:
 
 @contextmanager
 def listening(answers: bool) -> Iterator[int]:
-    """A port that is closed, or one that takes connections and never says a word."""
+    """Yield a port that is closed, or one that takes connections and never says a word."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         if answers:

@@ -92,15 +92,6 @@ CASES: dict[str, Case] = {
     "mpi-apart": Case(
         {"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART}, formed(4, 2), 4
     ),
-    "mpi-4": Case(
-        {
-            "launcher": {"mpi": {"command": ["/app/train"]}},
-            "roles": {"first": {**MPI_WORKERS, "replicas": 1}, "worker": {**MPI_WORKERS, "replicas": 1}},
-            **OPEN_MPI_4,
-        },
-        formed(4, 2),
-        4,
-    ),
     "mpi-4-apart": Case(
         {"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART, **OPEN_MPI_4, **USER},
         formed(4, 2),

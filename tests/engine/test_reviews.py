@@ -88,7 +88,7 @@ class Story:
         self.live.running_pods(self.project.namespace, expected)
 
     def review(self, which: str) -> Reviewed:
-        """The report of one of the stacks."""
+        """Return the report of one of the stacks."""
         return self.project.review(self.stacks[which])
 
     def apply(self, which: str, report: Mapping[str, Any]) -> None:
@@ -113,13 +113,7 @@ def update(story: Story) -> None:
 
 def edit_service(story: Story) -> None:
     path = story.live.path("services", story.project.namespace, NAME)
-    response = story.live.request(
-        "PATCH",
-        f"{path}?fieldManager=kubectl-edit",
-        {"spec": {"publishNotReadyAddresses": False}},
-        "application/merge-patch+json",
-    )
-    assert response.status_code == 200, response.text
+    story.live.merge(path, {"spec": {"publishNotReadyAddresses": False}}, "kubectl-edit")
 
 
 def finish_job(story: Story) -> None:
@@ -159,7 +153,7 @@ def make_secret(story: Story) -> None:
 
 
 def without_names(headline: str, namespace: str) -> str:
-    """The headline with any revision, age, namespace and version of trainform."""
+    """Return the headline with any revision, age, namespace and version of trainform."""
     for found, word in ((r"-[0-9a-f]{6}\b", "-REVISION"), (r"\bup (less than a minute|\d+ \w+)", "up AGE")):
         headline = re.sub(found, word, headline)
     return headline.replace(namespace, "NAMESPACE").replace(version("trainform"), "VERSION")
@@ -205,3 +199,24 @@ def test_what_a_review_says(name: str, project: Project, live: Live) -> None:
     for sentence in expected.get("says", []):
         assert sentence in " ".join(text.split()), text
     story.apply(step.get("review", "experiment"), report)
+
+
+def test_a_stack_that_the_backend_does_not_have_and_a_program_that_fails(project: Project) -> None:
+    project.environment()
+    project.experiment(NAME, SAMPLE)
+    path = project.folder / "stacks" / f"Pulumi.{NAME}.dev.yaml"
+    path.write_text(f"config:\n  trainform:experiment: {NAME}\n  trainform:environment: dev\n")
+    before = path.read_text()
+    new = project.review(f"{NAME}.dev").report
+    assert "create" in {effect["kind"] for effect in new["effects"]}, new["headline"]
+    told = [message["text"] for message in new["messages"]]
+    assert [text for text in told if f"The backend does not have the stack {NAME}.dev" in text] != [], told
+    assert path.read_text() == before, "no salt"
+    assert f"{NAME}.dev" not in project.pulumi("stack", "ls").succeeded()
+    path.write_text(f"{before}  trainform:sshSecret:\n    secure: v1:abc:def\n")
+    assert "needs its passphrase" in project.review(f"{NAME}.dev").report["headline"]
+    path.unlink()
+
+    stack = project.stack(NAME)
+    project.experiment(NAME, SAMPLE | {"roles": {}})
+    assert project.review(stack, "--fail-on", "high").code == 1

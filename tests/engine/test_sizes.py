@@ -51,7 +51,7 @@ def many_nodes(replicas: int, network: dict[str, Any], backend: str = "volcano")
 
 
 def largest(network: dict[str, Any], key: str, most: int, backend: str = "volcano") -> dict[str, Any]:
-    """The object of the largest job that is accepted; `most` replicas are too many."""
+    """Return the object of the largest job that is accepted; `most` replicas are too many."""
     least = 1
     while most - least > 1:
         tried = (least + most) // 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,6 @@ from trainform.plan import Plan
 
 pytestmark = pytest.mark.proof("further cases of the SSH identity")
 
-TRAINFORM = (sys.executable, "-m", "trainform")
 SECRET = "allreduce-ssh"  # noqa: S105 - a name
 
 
@@ -38,7 +36,7 @@ def keys(plan: Plan, rotation: int) -> dict[str, str]:
 
 
 def kept(live: Live, namespace: str, name: str = SECRET) -> dict[str, str]:
-    """The files of the live Secret."""
+    """Return the files of the live Secret."""
     data = live.get("secrets", name, namespace)["data"]
     return {key: base64.b64decode(value).decode() for key, value in data.items()}
 
@@ -63,7 +61,7 @@ def everything_shown(project: Project, stack: str, logs: Path) -> Iterator[tuple
         yield " ".join(words), project.pulumi(*words, "-s", stack).succeeded()
     for words in (("render",), ("plan",), ("plan", "--output", "json"), ("check", "--output", "json")):
         verb, *options = words
-        output = project.run(*TRAINFORM, verb, "allreduce", "-e", "dev", *options).succeeded()
+        output = project.trainform(verb, "allreduce", "-e", "dev", *options).succeeded()
         yield f"trainform {' '.join(words)}", output
     for path in project.folder.rglob("*"):
         if path.is_file() and path.suffix not in (".py", ".pyc"):
@@ -73,14 +71,14 @@ def everything_shown(project: Project, stack: str, logs: Path) -> Iterator[tuple
 
 
 def changed_kinds(preview: str) -> list[tuple[str, str]]:
-    """What happens to which kinds, from a preview in JSON."""
+    """Return what happens to which kinds, from a preview in JSON."""
     steps = json.loads(preview[preview.index("{") :])["steps"]
     return [(step["op"], step["urn"].split("::")[2].rpartition(":")[2]) for step in steps if step["op"] != "same"]
 
 
 @pytest.fixture
 def stack(project: Project) -> str:
-    """The stack of `allreduce`, not up and without a secret."""
+    """Return the stack of `allreduce`, not up and without a secret."""
     project.copied("allreduce")
     return project.stack("allreduce")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.applying import TRAINFORM, apply, refused, reviewed_and_applied, save
+from tests.engine.applying import apply, refused, reviewed_and_applied, save
 from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.support.s3 import ACCOUNT, make_bucket, s3
@@ -32,5 +32,5 @@ def test_reviews_are_saved_and_applied_and_stacks_destroyed(project: Project, li
     refused(apply(project, file, PULUMI_BACKEND_URL=make_bucket(store, "others")), ("backend", "backend"))
     assert apply(project, file).code == 0
     refused(apply(project, file), ("state", "written"))
-    project.run(*TRAINFORM, "destroy", stack, "--", "--yes").succeeded()
+    project.trainform("destroy", stack, "--", "--yes").succeeded()
     assert live.names("jobs", project.namespace) == set()

@@ -7,16 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import RECORD, Project
-from trainform.backends.backend import BACKENDS
-from trainform.job.render import job_manifests
-from trainform.manifests.manifest import job_body
-from trainform.plan.record import read_record
 
 pytestmark = pytest.mark.proof("changes in place on every operator, and Kueue")
 
@@ -26,7 +21,7 @@ KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 
 
 def sweep(backend: str, replicas: int = 2, **parts: Any) -> dict[str, Any]:
-    """An experiment on this operator."""
+    """Return an experiment on this operator."""
     return {
         "backend": backend,
         "image": "registry.example.com/ai/pytorch-training:latest",
@@ -73,7 +68,7 @@ def write(project: Project, experiments: dict[str, dict[str, Any]]) -> None:
 
 
 def job(live: Live, project: Project, name: str, backend: str) -> dict[str, Any]:
-    """The job object of an experiment as it is now."""
+    """Return the job object of an experiment as it is now."""
     return live.get(PLURALS[backend], project.plan(name).job, project.namespace)
 
 
@@ -113,51 +108,9 @@ def test_suspend_elastic_replicas_and_ttl_change_in_place(addons_project: Projec
     project.unchanged(stack)
 
 
-BACKEND_EXPERIMENTS = {name: sweep(name) for name in BACKENDS} | {
-    "kubedl": sweep("kubedl", roles={"master": {"replicas": 1}, "worker": {"replicas": 1}})
-}
-
-
-def test_a_record_of_what_is_deployed_changes_alone_in_place(addons_project: Project, addons_live: Live) -> None:
-    """Something beside the job has changed: no operator's job object is touched, and no pod."""
-    project, live = addons_project, addons_live
-    experiments = BACKEND_EXPERIMENTS
-    beside = {"launch-script": {"metadata": {"labels": {"team": "vision"}}}}
-
-    def identities() -> list[tuple[str, int]]:
-        jobs = [job_like(live, project, name)["metadata"] for name in experiments]
-        pods = [pod["metadata"] for name in experiments for pod in pods_of(live, project.plan(name)).values()]
-        return [(found["uid"], found.get("generation", 1)) for found in [*jobs, *pods]]
-
-    write(project, experiments)
-    stack = stack_of(project, "records", list(experiments))
-    project.up(stack)
-    made = identities()
-
-    write(project, {name: {**data, "manifest_overrides": beside} for name, data in experiments.items()})
-    steps = [step for step in project.applied(stack) if "launch-script" not in step.name]
-    assert {(step.op, step.name, step.paths) for step in steps} == {
-        ("update", f"{name}-deployed", (RECORD,)) for name in experiments
-    }
-    assert identities() == made
-    for name in experiments:
-        record = read_record(live.get("configmaps", f"{name}-deployed", project.namespace))
-        assert record is not None
-        assert structs.replace(record, version=None) == project.plan(name).record
-        assert record.job == job_like(live, project, name)["metadata"]["name"]
-    project.unchanged(stack)
-
-
-def job_like(live: Live, project: Project, name: str) -> dict[str, Any]:
-    """The live job object, of whichever kind."""
-    body = job_body(job_manifests(project.plan(name)))
-    (found,) = (item for item in live.find_like(body) if item["metadata"]["name"] == body["metadata"]["name"])
-    return found
-
-
 @pytest.fixture
 def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
-    """A LocalQueue `team`, and the name of its ClusterQueue, which holds everything back."""
+    """Yield a LocalQueue `team`, and the name of its ClusterQueue, which holds everything back."""
     project, live = addons_project, addons_live
     name = project.namespace
     quotas = [{"name": resource, "nominalQuota": quota} for resource, quota in (("cpu", "32"), ("memory", "64Gi"))]
@@ -184,7 +137,7 @@ def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
 
 
 def on_kueue(**parts: Any) -> dict[str, dict[str, Any]]:
-    """An experiment on each operator that Kueue holds back."""
+    """Return an experiment on each operator that Kueue holds back."""
     return {backend: sweep(backend, **parts) for backend in ("jobset", "trainer")}
 
 
@@ -210,10 +163,7 @@ def test_what_kueue_writes_is_no_change(addons_project: Project, addons_live: Li
     assert live.find_all("pods", project.namespace) == []
     project.unchanged(stack)
 
-    opened = live.request(
-        "PATCH", f"{KUEUE}/clusterqueues/{queue}", {"spec": {"stopPolicy": "None"}}, "application/merge-patch+json"
-    )
-    assert opened.status_code == 200, opened.text
+    live.merge(f"{KUEUE}/clusterqueues/{queue}", {"spec": {"stopPolicy": "None"}})
     for name in on_kueue():
         as_planned(live, project.plan(name))
     running = specs()

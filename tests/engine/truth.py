@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tests.engine.live import Live
+from tests.engine.pods import is_running
 
 IN_NAMESPACE = {
     "jobs": "Job",
@@ -41,8 +42,8 @@ class Objects(NamedTuple):
     found: Mapping[Key, Mapping[str, Any]]
 
     def changes(self, after: Objects) -> set[Change]:
-        """What differs afterwards. A new object of the same name is both gone and new. The record of what is deployed
-        is left out: no reader asks for it."""
+        """Return what differs afterwards. A new object of the same name is both gone and new. The record of what is
+        deployed is left out: no reader asks for it."""
         both = self.found.keys() & after.found.keys()
         again = {key for key in both if uid(self.found[key]) != uid(after.found[key])}
         changed = {key for key in both - again if content(self.found[key]) != content(after.found[key])}
@@ -71,13 +72,13 @@ def has_jobsets(live: Live) -> bool:
 
 
 def uid(body: Mapping[str, Any]) -> str:
-    """The identity of an object."""
+    """Return the identity of an object."""
     found: str = body["metadata"]["uid"]
     return found
 
 
 def content(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The object without what only the server and controllers write."""
+    """Return the object without what only the server and controllers write."""
     found = copy.deepcopy({key: value for key, value in body.items() if key != "status"})
     for field in OF_SERVER:
         found["metadata"].pop(field, None)
@@ -85,7 +86,7 @@ def content(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def untrue(report: Mapping[str, Any], before: Objects, after: Objects) -> list[str]:
-    """What the report has said otherwise than `pulumi up` did, as sentences."""
+    """Return what the report has said otherwise than `pulumi up` did, as sentences."""
     changes = before.changes(after)
     said = {(each["kind"], each["name"]): each for each in report["objects"]}
     replaced = {kind for (kind, _), each in said.items() if "replace" in each["operation"]}
@@ -110,7 +111,7 @@ JOBS, CLAIM = ("Job", "JobSet"), "PersistentVolumeClaim"
 
 
 def _of_effects(report: Mapping[str, Any], jobs: set[str], changes: set[Change]) -> Iterator[str]:
-    """What is told of jobs that end, and of claims. jobs: names of those before."""
+    """Yield what is told of jobs that end, and of claims. jobs: names of those before."""
     told = {kind: {each["object"] for each in report["effects"] if each["kind"] == kind} for kind in KINDS}
     ended = {each.name for each in changes if each.what == OLD and each.kind in JOBS}
     said = set[str]().union(*told.values()) & jobs - told["keep"]
@@ -125,8 +126,8 @@ KINDS = ("replace", "stop", "delete", "keep")
 
 
 def _expected(operation: str) -> set[str] | None:
-    """What an operation of the engine does to the object of the name that the report has; None: that is not known. A
-    job that is replaced has another name then."""
+    """Return what an operation of the engine does to the object of the name that the report has; None: that is not
+    known. A job that is replaced has another name then."""
     return {"create": {NEW}, "replace": {NEW}, "delete": {OLD}, "update": {BOTH}}.get(operation)
 
 
@@ -143,5 +144,4 @@ def starts_as_said(live: Live, namespace: str, verdict: str, pods: int) -> bool:
 
 
 def _running(live: Live, namespace: str) -> int:
-    found = live.find_all("pods", namespace)
-    return sum(pod["status"].get("phase") == "Running" and "deletionTimestamp" not in pod["metadata"] for pod in found)
+    return sum(map(is_running, live.find_all("pods", namespace)))

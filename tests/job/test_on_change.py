@@ -7,7 +7,6 @@ import datetime
 import functools
 import itertools
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -27,7 +26,7 @@ from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan import Plan
 from trainform.spec import Environment, Experiment
-from trainform.spec.base_model import OnChange, field_text, models_of, on_change, set_fields
+from trainform.spec.base_model import OnChange, models_of, on_change, set_fields
 from trainform.spec.load import parse
 
 RICH = Environment.model_validate(ENVIRONMENT)
@@ -267,18 +266,6 @@ def test_only_a_section_leaves_it_to_its_parts() -> None:
         for path, change in fields.items():
             if change is OnChange.BY_PART:
                 assert [below for below in fields if below.startswith(f"{path}.")], path
-
-
-def test_the_texts_are_written_once() -> None:
-    """No description repeats what is generated."""
-    for kind in (Experiment, Environment):
-        for model in {kind, *(found for field in kind.model_fields.values() for found in models_of(field.annotation))}:
-            for name, field in model.model_fields.items():
-                assert field.description is not None
-                assert not re.search(r"A change |[Uu]pdates in place|Default", field.description), (
-                    f"{model.__name__}.{name}"
-                )
-                assert field_text(field).startswith(field.description)
 
 
 def test_what_an_experiment_sets_is_named_by_its_path() -> None:

@@ -6,15 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import WITH_EXTRAS, experiment, job, plan, reasons
+from tests.support.samples import experiment, job, plan, reasons
 from trainform.plan.roles import gang
 
 ELASTIC = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 3, "max_nodes": 8}}}
 WATCHER: dict[str, Any] = {"replicas": 4, "ranked": False, "command": ["python", "watch.py"]}
-
-
-def test_everybody_by_default() -> None:
-    assert gang(experiment(roles=WITH_EXTRAS)) == {"master": 1, "worker": 3, "evaluation-watcher": 4}
 
 
 def test_as_said() -> None:

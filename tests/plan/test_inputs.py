@@ -32,10 +32,11 @@ RICH = Environment.model_validate(ENVIRONMENT)
 COMPONENTS = {"network": "rendezvous", "storage": "storage", "ssh": "ssh", "queue": "queue"}
 
 
-def inputs(data: dict[str, Any], environment: Environment = RICH, run: int = 1) -> JobInputs | None:
-    """None where the experiment is refused."""
-    model = parse(Experiment, data).model
-    return None if model is None else inputs_of(model, environment, run)
+def inputs(data: dict[str, Any], environment: Environment = RICH, run: int = 1) -> JobInputs:
+    """Return the inputs of an experiment without problems."""
+    found = inputs_of(Experiment.model_validate(data), environment, run)
+    assert found is not None
+    return found
 
 
 def inputs_of(model: Experiment, environment: Environment = RICH, run: int = 1) -> JobInputs | None:
@@ -112,7 +113,6 @@ def put(data: Any, path: tuple[str, ...], value: Any) -> None:
 
 def test_inputs_are_plain_data_and_nothing_is_lost() -> None:
     found = inputs({**JOB, "storage": {"runs": {"size": "1Ti", "mount": "/runs"}}, "env": {"NCCL_DEBUG": "INFO"}})
-    assert found is not None
     assert json.loads(json.dumps(msgspec.to_builtins(found), allow_nan=False)) == msgspec.to_builtins(found)
     assert found.job["env"] == {"NCCL_DEBUG": "INFO"}
     assert found.storage == {"volumes": {"runs": {"size": "1Ti", "mount": "/runs"}}}
@@ -121,9 +121,7 @@ def test_inputs_are_plain_data_and_nothing_is_lost() -> None:
 def test_a_null_of_a_merge_patch_is_an_input_too_although_the_engine_keeps_no_null() -> None:
     def patched(patch: dict[str, Any]) -> JobInputs:
         role = {"replicas": 2, "pod_overrides": {"spec": patch}}
-        found = inputs({**JOB, "roles": {"worker": role}, "manifest_overrides": {"job": {"spec": patch}}})
-        assert found is not None
-        return found
+        return inputs({**JOB, "roles": {"worker": role}, "manifest_overrides": {"job": {"spec": patch}}})
 
     one, other = patched({"priorityClassName": None}), patched({"runtimeClassName": None})
     assert one.job["manifest_overrides"] == {"job": {"spec": {"priorityClassName": "null"}}}
@@ -132,18 +130,9 @@ def test_a_null_of_a_merge_patch_is_an_input_too_although_the_engine_keeps_no_nu
 
 def test_the_order_of_roles_is_an_input_since_ranks_follow_it() -> None:
     roles = {"a": {"replicas": 1}, "b": {"replicas": 1}}
-    one = inputs({**JOB, "roles": roles})
-    other = inputs({**JOB, "roles": dict(reversed(roles.items()))})
-    assert one is not None
-    assert other is not None
-    assert differing(one, other) == {"job"}
-
-
-def test_a_new_run_is_named() -> None:
-    one, other = inputs(JOB), inputs(JOB, run=2)
-    assert one is not None
-    assert other is not None
-    assert differing(one, other) == {"job"}
+    reordered = inputs({**JOB, "roles": dict(reversed(roles.items()))})
+    assert differing(inputs({**JOB, "roles": roles}), reordered) == {"job"}
+    assert differing(inputs(JOB), inputs(JOB, run=2)) == {"job"}, "the number of the run is an input too"
 
 
 # Another value for each field of an environment. The job uses one kind of accelerator, the fabric and a storage class.
@@ -269,10 +258,13 @@ def test_settings_of_the_environment_are_inputs_only_if_they_change_objects(path
     assert (before != after) == (objects != changed)
 
 
-def test_only_the_level_restricted_is_an_input() -> None:
+def test_settings_that_the_job_does_not_use_are_no_inputs() -> None:
+    """Of the levels of `pod_security` only `restricted` changes objects."""
     limits = {**ENVIRONMENT["limits"], "pod_security": "privileged"}
-    assert inputs(JOB) is not None
-    assert inputs(JOB) == inputs(JOB, Environment.model_validate({**ENVIRONMENT, "limits": limits}))
+    for other in ({"limits": limits}, {"rdma": {"resource": "rdma/other"}}):
+        assert inputs(JOB) == inputs(JOB, Environment.model_validate({**ENVIRONMENT, **other}))
+    named = {**JOB, "backend": "jobset"}
+    assert inputs(named) == inputs(named, RICH.model_copy(update={"backend": "jobset"}))
 
 
 def test_the_resource_of_a_kind_is_an_input_of_a_queue_that_has_an_amount_of_it() -> None:
@@ -280,22 +272,4 @@ def test_the_resource_of_a_kind_is_an_input_of_a_queue_that_has_an_amount_of_it(
     kinds = copy.deepcopy(ENVIRONMENT["accelerators"])
     kinds["a800"]["resource"] = "nvidia.com/gpu"
     other = Environment.model_validate({**ENVIRONMENT, "accelerators": kinds})
-    one, changed = inputs(data), inputs(data, other)
-    assert one is not None
-    assert changed is not None
-    assert differing(one, changed) == {"queue"}
-
-
-def test_a_fabric_that_the_job_does_not_use_is_no_input() -> None:
-    fabric = {**ENVIRONMENT, "rdma": {"resource": "rdma/other"}}
-    assert inputs(JOB) is not None
-    assert inputs(JOB) == inputs(JOB, Environment.model_validate(fabric))
-
-
-def test_an_environments_backend_is_no_cause_where_the_experiment_has_one() -> None:
-    one, other = (
-        inputs({**JOB, "backend": "jobset"}, RICH.model_copy(update={"backend": name}))
-        for name in ("jobset", "volcano")
-    )
-    assert one is not None
-    assert one == other
+    assert differing(inputs(data), inputs(data, other)) == {"queue"}

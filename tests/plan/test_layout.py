@@ -97,12 +97,8 @@ def test_patterns_fit_the_pods_of_any_revision() -> None:
 def test_the_identity_on_the_plan() -> None:
     made = plan(**MPI, roles=ROLES)
     assert made.ssh is not None
-    assert (made.ssh.secret, made.ssh.made, made.ssh.rotation, made.ssh.folder) == (
-        "sdxl-lora-ssh",
-        True,
-        1,
-        "/root/.ssh",
-    )
+    identity = (made.ssh.secret, made.ssh.made, made.ssh.rotation, made.ssh.folder)
+    assert identity == ("sdxl-lora-ssh", True, 1, "/root/.ssh")
     assert made.ssh.roles == ("master", "worker")
     user = {"user": 1000, "home": "/home/trainer/"}
     theirs = plan(**MPI, roles=ROLES, ssh={"secret": "team.keys"}, run_as=user)

@@ -29,12 +29,6 @@ def numbers(**parts: Any) -> dict[str, list[dict[str, int]]]:
     return {role: [{port.name: port.number for port in ports} for ports in sets] for role, sets in found.items()}
 
 
-def test_on_the_pod_network() -> None:
-    assert plan().rendezvous.port == 29500
-    assert plan(network={"port": 2222}).rendezvous.port == 2222
-    assert container(plan(), "worker")["ports"] == [{"name": "rendezvous", "containerPort": 29500, "protocol": "TCP"}]
-
-
 def test_each_purpose_has_its_usual_number() -> None:
     assert numbers(**MPI, roles={"master": {}, "worker": {}}) == {
         "master": [{"rendezvous": 29500, "ssh": 22}],

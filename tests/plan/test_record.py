@@ -55,37 +55,10 @@ def test_the_record_reads_back(data: dict[str, Any]) -> None:
     again = parse(Experiment, record.experiment)
     assert (again.model, [*again.problems]) == (model, [])
     assert [*record.experiment["roles"]] == [*model.roles], "ranks follow their order"
-
-
-@settings(max_examples=50)
-@given(experiments())
-def test_the_record_has_what_the_user_sets_and_every_default(data: dict[str, Any]) -> None:
-    model = parse(Experiment, data).model
-    assume(model is not None and not job_problems(model, RICH))
-    assert model is not None
-    plan = plan_job(model, RICH)
-    record = recorded(plan)
-    user_set = model.user_set()
-    user_set.get("runtime", {}).pop("file", None)
-    assert_within(user_set, record.experiment)
-    assert_within({**environment_part(model, RICH, plan), "cluster": {}}, {**record.environment, "cluster": {}})
     names = {name if field.alias is None else field.alias for name, field in Experiment.model_fields.items()}
     left_out = {"environments"} | ({"owner"} if model.owner is None else set())  # the other fields hold the overlays
-    assert record.experiment.keys() == names - left_out
-
-
-def assert_within(part: Any, whole: Any) -> None:
-    """Every value of `part` is in `whole`, at the same place."""
-    if isinstance(part, dict):
-        assert part.keys() <= whole.keys()
-        for key in part:
-            assert_within(part[key], whole[key])
-    elif isinstance(part, list):
-        assert len(part) == len(whole)
-        for one, other in zip(part, whole, strict=True):
-            assert_within(one, other)
-    else:
-        assert part == whole
+    assert record.experiment.keys() == names - left_out, "every default is in it"
+    assert environment_part(model, RICH, plan).keys() - {"cluster"} <= record.environment.keys()
 
 
 def test_the_record_has_the_settings_of_experiment_and_environment() -> None:
@@ -104,7 +77,6 @@ def test_the_record_has_the_settings_of_experiment_and_environment() -> None:
         "env": {"TOKEN": {"secret": {"name": "hub", "key": "token"}}},
     }
     record = recorded(planned(data, environment, 2))
-    assert_within(data, record.experiment)
     assert record.experiment["max_retry"] == defaults.MAX_RETRY
     assert record.experiment["storage"]["runs"]["access_modes"] == ["ReadWriteMany"]
     assert record.experiment["roles"]["worker"]["ranked"] is True
@@ -114,21 +86,6 @@ def test_the_record_has_the_settings_of_experiment_and_environment() -> None:
     assert [*record.environment["accelerators"]] == ["a800"]
     assert "price_per_hour" not in record.environment["accelerators"]["a800"]
     assert "cluster" not in record.environment, "the context is a name on somebody's machine"
-
-
-@pytest.mark.parametrize(
-    ("part", "path"),
-    [
-        ({"storage": {"runs": {"claim": "runs", "mount": "/runs"}}}, ("storage", "runs")),
-        ({"ssh": {"secret": "keys"}}, ("ssh",)),
-    ],
-)
-def test_fields_that_mean_nothing_beside_others_are_not_in_it(part: dict[str, Any], path: tuple[str, ...]) -> None:
-    """A file with them is refused."""
-    found: Any = recorded(planned({**JOB, **part})).experiment
-    for key in path:
-        found = found[key]
-    assert not {"class", "access_modes", "keep", "rotation"} & found.keys()
 
 
 def test_the_file_of_a_runtime_is_a_name_on_somebodys_machine() -> None:
@@ -150,10 +107,6 @@ def test_it_is_the_last_object_under_a_fixed_name_and_no_part_of_the_revision() 
     assert planned(JOB, run=2).record != planned(JOB).record
 
 
-def test_no_config_map_is_no_record() -> None:
-    assert read_record(None) is None
-
-
 RIGHT = {"revision": "1f3a9c", "job": "bert-1f3a9c", "run": "1", "experiment": "{}", "environment": "{}"}
 
 
@@ -166,13 +119,8 @@ def without(key: str) -> dict[str, str]:
     [
         *((without(key), f"Object missing required field `{key}`") for key in RIGHT),
         (RIGHT | {"job": ""}, "Expected `str` of length >= 1 - at `$.job`"),
-        (RIGHT | {"experiment": "{"}, "its entry `experiment` is not a mapping in JSON: Input data was truncated"),
         pytest.param(
             RIGHT | {"environment": "[" * 100_000}, "its entry `environment` is not a mapping in JSON: ", id="too deep"
-        ),
-        (
-            RIGHT | {"experiment": '{"max_retry": NaN}'},
-            "its entry `experiment` is not a mapping in JSON: JSON is malformed",
         ),
         (
             RIGHT | {"environment": "[]"},

@@ -167,10 +167,3 @@ def test_the_user_wins_over_variables_that_volcano_appends(
     assert start(made, role, 0, tools).env[variable] == expected
     everywhere = plan(**PARTS["torchrun"], env={variable: value})
     assert start(everywhere, role, 0, tools).env[variable] == expected
-
-
-def test_volcanos_variables_if_the_user_sets_none(tools: Path) -> None:
-    made = plan(**PARTS["torchrun"])
-    found = start(made, "watcher", 1, tools).env
-    assert (found["VC_WORKER_NUM"], found["VC_MASTER_NUM"], found["VC_TASK_INDEX"]) == ("3", "1", "1")
-    assert found["VC_WORKER_HOSTS"] == ",".join(f"{made.job}-worker-{index}.sdxl-lora" for index in range(3))

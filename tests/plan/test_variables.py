@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.support.samples import env, experiment, layout_of, plan
-from trainform.plan.variables import VARIABLES, role_env
 from trainform.spec.launchers import LAUNCHERS
 
 SCRIPT = {"script": "/app/train.py"}
@@ -63,24 +62,19 @@ def test_variables_of_an_unranked_launcher() -> None:
     assert [role in layout.launched for role in APART] == [True, True, False]
 
 
-@pytest.mark.parametrize(("wait", "seconds"), [("90s", "90"), ("1h30m", "5400"), ("0s", "0")])
-def test_waiting_in_seconds(wait: str, seconds: str) -> None:
-    assert of({"command": ["python"]}, "worker", network={"wait": wait})["TRAINFORM_WAIT_SECONDS"] == seconds
-
-
-@pytest.mark.parametrize("launcher", LAUNCHERS)
-def test_every_variable_has_a_text_and_is_listed_once(launcher: str) -> None:
-    variables = VARIABLES[launcher]
-    assert all(variable.text and not variable.text.endswith(".") for variable in variables)
-    assert len({variable.name for variable in variables}) == len(variables)
-
-
-def test_every_variable_of_a_role_is_set_once() -> None:
-    made = experiment(roles=ROLES, env={"WORLD_SIZE": "1", "NCCL_DEBUG": "INFO"})
-    found = role_env(layout_of(made), "worker")
-    assert len({variable.name for variable in found}) == len(found)
-    origins = {variable.name: variable.origin for variable in found}
-    assert (origins["WORLD_SIZE"], origins["RANK" if "RANK" in origins else "MASTER_ADDR"]) == (
-        "env.WORLD_SIZE",
-        "launcher.command",
+def test_values_that_are_not_written_here() -> None:
+    made = plan(
+        env={
+            "WANDB_API_KEY": {"secret": {"name": "wandb.team", "key": "api-key"}},
+            "DATASET": {"config_map": {"name": "datasets", "key": "current"}},
+            "POD_IP": {"field": "status.podIP"},
+            "TEAM": {"field": "metadata.labels['example.com/team']"},
+            "EMPTY": "",
+        }
     )
+    variables = env(made, "worker")
+    assert variables["WANDB_API_KEY"] == {"secretKeyRef": {"name": "wandb.team", "key": "api-key"}}
+    assert variables["DATASET"] == {"configMapKeyRef": {"name": "datasets", "key": "current"}}
+    assert variables["POD_IP"] == {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+    assert variables["TEAM"] == {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.labels['example.com/team']"}}
+    assert variables["EMPTY"] == ""

@@ -18,7 +18,6 @@ from trainform.plan.world import (
     role_policies,
     ssh_roles,
     task_type,
-    times,
 )
 
 WATCHER = {"ranked": False, "command": ["python", "watch.py"]}
@@ -48,6 +47,7 @@ def test_the_evaluator_is_not_in_the_world() -> None:
     assert (plan_world(made).nodes, plan_world(made).processes) == (6, 6)
     assert [name for name in TF_ROLES if in_world(made, name)] == ["ps", "worker", "chief"]
     assert [rank_offsets(made)[name] for name in ("ps", "worker", "chief")] == [0, 2, 5]
+    assert launching_role(made) is None
     planned = plan(launcher=TENSORFLOW, roles=TF_ROLES)
     assert [(role.name, role.rank_offset) for role in planned.roles] == [
         ("ps", 0), ("evaluator", None), ("worker", 2), ("chief", 5), ("watcher", None),
@@ -86,7 +86,6 @@ def test_who_launches() -> None:
     assert launching_role(experiment(launcher=APART, roles=WITH_LAUNCHER)) == "launcher"
     assert launching_role(experiment(launcher={"deepspeed": {"script": "/app/train.py"}}, roles=ROLES)) == "master"
     assert launching_role(experiment(roles=ROLES)) is None
-    assert launching_role(experiment(launcher=TENSORFLOW, roles=TF_ROLES)) is None
 
 
 @pytest.mark.parametrize(
@@ -125,7 +124,6 @@ def test_who_has_ssh(parts: dict[str, Any], expected: tuple[str, ...]) -> None:
             {"roles.chief.replicas": "the number must be 1: TensorFlow has one chief"},
         ),
         ({"ps": {"replicas": 2}}, {}, {"roles": "the roles have neither a chief nor a worker, so nothing trains"}),
-        ({"evaluator": {}}, {}, {"roles": "the roles have neither a chief nor a worker, so nothing trains"}),
     ],
 )
 def test_rules_of_task_types(roles: dict[str, Any], types: dict[str, str], found: dict[str, str]) -> None:
@@ -140,7 +138,6 @@ USER = {"user": 1000, "home": "/home/trainer"}
 @pytest.mark.parametrize(
     ("parts", "found"),
     [
-        ({"ssh": {"roles": ["worker"]}}, {}),
         ({"ssh": {"roles": ["master", "worker", "helper", "watcher"]}, "launcher": MPI}, {}),
         ({"run_as": {"user": 1000}}, {}),
         (
@@ -311,6 +308,7 @@ def test_only_roles_that_never_scale_in_place_restart_all() -> None:
 def test_pods_of_an_elastic_job_come_back() -> None:
     made = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}, "watcher": WATCHERS})
     assert [role.restart for role in made.roles] == ["on-failure", "never"]
+    assert {pod.rank for pod in made.pods()} == {None}, "torchrun assigns the ranks"
     said = plan(launcher=ELASTIC, roles={"worker": {"replicas": 4}}, restart="never")
     assert said.roles[0].restart == "never"
     assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4}}, restart="2 times") == {"worker": [GAVE_UP]}
@@ -318,11 +316,6 @@ def test_pods_of_an_elastic_job_come_back() -> None:
     assert actions(launcher=ELASTIC, roles={"worker": {"replicas": 4, "max_retry": 5}}, restart="never") == {
         "worker": []
     }
-
-
-@pytest.mark.parametrize(("words", "number"), [("1 times", 1), ("12 times", 12), ("never", None), ("on-failure", None)])
-def test_the_number_of_times(words: str, number: int | None) -> None:
-    assert times(words) == number
 
 
 @pytest.mark.parametrize(

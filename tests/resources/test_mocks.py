@@ -34,17 +34,13 @@ class Mocks(pulumi.runtime.Mocks):
 pulumi.runtime.set_mocks(Mocks(), project="trainform", stack="dev", preview=False)
 pulumi.runtime.set_all_config({"trainform:sshSecret": "a secret of thirty-two characters"}, ["trainform:sshSecret"])
 
-from trainform import Environment, Experiment, Platform, Rendezvous, RoleGroup, SharedStorage, SshIdentity, \
-TrainingJob, TrainingQueue
-from trainform.spec.queue_fields import QueueRequest
-from trainform.spec.storage import ClaimRequest
+from trainform import Environment, Experiment, TrainingJob
 
 environment = Environment.model_validate(
     {
         "name": "dev",
         "cluster": {"context": "there-is-none"},
-        "namespace": {"name": "ai-namespace", "create": True},
-        "queues": {"research": {"weight": 2}},
+        "namespace": {"name": "ai-namespace"},
         "accelerators": {"a800": {"resource": "nvidia.com/gpu", "per_node": 8, "nodes": 8}},
     }
 )
@@ -63,16 +59,8 @@ seen = {}
 
 @pulumi.runtime.test
 def build():
-    Platform("dev", environment)
     job = TrainingJob("bert", experiment, environment)
-    alone = [
-        TrainingQueue("team-nlp", QueueRequest(weight=2), environment).queue,
-        SharedStorage("corpora", {"wiki": ClaimRequest(size="500Gi")}, environment).claims["wiki"],
-        Rendezvous("peers", {"app": "bert"}, environment).service,
-        SshIdentity("keys", "peers", environment).secret,
-        RoleGroup("node", experiment, environment, "node").replicas,
-    ]
-    return pulumi.Output.all(job.job, job.nodes, job.next, *alone).apply(lambda found: seen.update(outputs=found))
+    return pulumi.Output.all(job.job, job.nodes, job.next).apply(lambda found: seen.update(outputs=found))
 
 
 build()
@@ -80,22 +68,21 @@ print(json.dumps({"made": made, **seen}))
 """
 
 
-def test_all_components_work_under_mocks(tmp_path: Path) -> None:
+def test_a_job_with_all_its_components_works_under_mocks(tmp_path: Path) -> None:
+    """Each component alone: `tests/tools/docs/test_components.py`."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     ran = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, timeout=120)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    job, nodes, following, *alone = found["outputs"]
+    job, nodes, following = found["outputs"]
     assert job.startswith("bert-")
     assert nodes == 2
     pods = "kubectl get pods -n ai-namespace -l app.kubernetes.io/name=bert"
     assert following == f"{pods} --context there-is-none", "it is the same for each revision"
-    assert alone == ["team-nlp", "wiki", "peers", "keys", 2]
     assert ["kubernetes:batch.volcano.sh/v1alpha1:Job", "bert-job"] in found["made"]
     assert {name for kind, name in found["made"] if kind.startswith("trainform:index:")} == {
-        "dev", "bert", "bert-queue", "bert-storage", "bert-rendezvous", "bert-ssh", "bert-launcher", "bert-node",
-        "team-nlp", "corpora", "peers", "keys", "node",
+        "bert", "bert-queue", "bert-storage", "bert-rendezvous", "bert-ssh", "bert-launcher", "bert-node",
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from tests.support.samples import CLUSTER, JOB
 from trainform.review.context import User
-from trainform.review.users import users_in
+from trainform.review.files import users_in
 
 SHARED = {"queues": {"research": {}, "batch": {}}, "claims": {"datasets": {"size": "1Ti"}},
     "priority_classes": {"urgent": {"value": 9}}}  # fmt: skip

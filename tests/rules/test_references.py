@@ -1,4 +1,4 @@
-"""Names that one file uses and the other does not define, and amounts of resources."""
+"""Names that refer to something, amounts of resources, mounts, and the queues of an environment."""
 
 from __future__ import annotations
 
@@ -126,3 +126,53 @@ def test_a_cost_in_another_currency() -> None:
             "limits": {"max_cost_per_hour": {"amount": 5.0, "currency": "EUR"}}}).model  # fmt: skip
     assert parsed is not None
     assert [problem.path for problem in environment_problems(parsed)] == ["limits.max_cost_per_hour.currency"]
+
+
+VISION: dict[str, Any] = {"capability": {"a800": 16, "cpu": 64}, "deserved": {"a800": 8}}
+
+
+def told(**queues: Any) -> dict[str, str]:
+    return {problem.path: problem.reason for problem in environment_problems(environment(queues=queues))}
+
+
+@pytest.mark.parametrize(
+    ("request_", "paths"),
+    [
+        ({}, []),
+        ({"capability": {"a800": 0}}, []),
+        (VISION, []),
+        ({**VISION, "guarantee": {"a800": 8}}, []),
+        ({"deserved": {"a800": 8, "memory": "1Ti"}}, []),
+        ({"capability": {"cpu": 0.5}}, []),
+        ({"capability": {"a800": 0.5}}, ["capability.a800"]),
+        ({"capability": {"memory": "100m"}}, ["capability.memory"]),
+        ({"capability": {"h100": 8}}, ["capability.h100"]),
+    ],
+)
+def test_amounts(request_: dict[str, Any], paths: list[str]) -> None:
+    assert list(told(night=request_)) == [f"queues.night.{path}" for path in paths]
+    assert list(reasons(queue=request_)) == [f"queue.{path}" for path in paths]
+
+
+def test_trees() -> None:
+    below = {"parent": "vision", "capability": {"a800": 16}, "deserved": {"a800": 4}}
+    assert told(vision=VISION, day=below, night=below) == {}
+    assert told(vision={}, day={"parent": "vision"}) == {}
+    circle = {"day": {"parent": "night"}, "night": {"parent": "day"}}
+    assert told(dawn={"parent": "day"}, **circle, noon={}).keys() == {"queues.day.parent", "queues.night.parent"}
+
+
+TREE = environment(queues={"vision": VISION, "day": {"parent": "vision", "deserved": {"a800": 4}}})
+
+
+def test_jobs_go_into_leaves() -> None:
+    assert reasons(TREE, queue="day") == {}
+    assert reasons(TREE) == {}, "the queue default is always there"
+
+
+def test_own_queues() -> None:
+    assert reasons(TREE, queue={"parent": "vision", "deserved": {"a800": 4}}) == {}
+    assert reasons(TREE, queue={"parent": "visoin"}).keys() == {"queue.parent"}
+    assert reasons(TREE, queue={"parent": "sdxl-lora"}).keys() == {"queue.parent"}
+    for taken in ("vision", "default", "root"):
+        assert reasons(TREE, queue={"name": taken}).keys() == {"queue.name"}

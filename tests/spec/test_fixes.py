@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, create_model
 
 from tests.support.samples import CLUSTER, JOB
+from trainform.errors import Problem
 from trainform.spec import Environment, Experiment
 from trainform.spec.base_model import Model, models_of
 from trainform.spec.explain import spelled
@@ -19,12 +20,12 @@ from trainform.spec.read import parse_mapping
 WORDS = 'write each word as an item of a list, numbers in quotes: [--epochs, "90"]'
 
 
-def fix_of(kind: type[BaseModel], text: str) -> str:
-    """The fix of the one problem with a text that stands beside what must be there."""
+def problem_of(kind: type[BaseModel], text: str) -> Problem:
+    """Return the one problem of a text in addition to the required fields."""
     sample = JOB if kind is Experiment else CLUSTER
     content = parse_mapping(text, "")
     (problem,) = parse(kind, {**sample, **content.data}, content.source.written).problems
-    return problem.fix
+    return problem
 
 
 def torchrun(args: str) -> str:
@@ -39,11 +40,8 @@ def torchrun(args: str) -> str:
         (torchrun("true"), 'write ["true"]'),
         (torchrun("\"--name 'my run' -e\""), 'write [--name, "my run", -e]'),
         (torchrun('"--layers [1,2] a:b #5"'), 'write [--layers, "[1,2]", "a:b", "#5"]'),
-        (torchrun('"it\'s"'), 'write each word as an item of a list, numbers in quotes: [--epochs, "90"]'),
-        (
-            torchrun(f'"{"--epochs 90 " * 9}"'),
-            'write each word as an item of a list, numbers in quotes: [--epochs, "90"]',
-        ),
+        (torchrun('"it\'s"'), WORDS),
+        (torchrun(f'"{"--epochs 90 " * 9}"'), WORDS),
         ("launcher: {command: python train.py --epochs 90}", 'write [python, train.py, --epochs, "90"]'),
         ("launcher: {command: [python train.py]}", "write [python, train.py]"),
         ("launcher: {command: [python train.py, -v]}", WORDS),
@@ -59,7 +57,7 @@ def torchrun(args: str) -> str:
     ],
 )
 def test_a_list_in_one_line(text: str, fix: str) -> None:
-    assert fix_of(Experiment, text) == fix
+    assert problem_of(Experiment, text).fix == fix
 
 
 @pytest.mark.parametrize(
@@ -78,7 +76,7 @@ def test_a_list_in_one_line(text: str, fix: str) -> None:
     ],
 )
 def test_what_to_write_in_limits(limits: str, fix: str) -> None:
-    assert fix_of(Environment, f"limits: {{{limits}}}") == fix
+    assert problem_of(Environment, f"limits: {{{limits}}}").fix == fix
 
 
 @pytest.mark.parametrize(
@@ -103,8 +101,7 @@ def test_what_to_write_in_limits(limits: str, fix: str) -> None:
     ],
 )  # fmt: skip
 def test_a_secret_among_words_is_not_shown(text: str, fix: str | None) -> None:
-    content = parse_mapping(text, "")
-    (problem,) = parse(Experiment, {**JOB, **content.data}, content.source.written).problems
+    problem = problem_of(Experiment, text)
     shown = f"{problem} {problem.as_dict()}"
     assert "secret123" not in shown
     assert "99887766" not in shown
@@ -122,9 +119,7 @@ def test_a_secret_among_words_is_not_shown(text: str, fix: str | None) -> None:
     ],
 )
 def test_words_without_a_secret_are_shown(args: str, shown: str) -> None:
-    content = parse_mapping(torchrun(args), "")
-    (problem,) = parse(Experiment, {**JOB, **content.data}, content.source.written).problems
-    assert problem.shown_value == shown
+    assert problem_of(Experiment, torchrun(args)).shown_value == shown
 
 
 def fields(kind: type[BaseModel]) -> list[Any]:
@@ -165,7 +160,7 @@ def test_every_example_is_a_value_of_its_field(kind: type[BaseModel]) -> None:
 )
 def test_units_that_kubernetes_spells_otherwise(text: str, fix: str) -> None:
     assert quantity_hint(text) == fix
-    assert fix_of(Experiment, f"shared_memory: {text}") == fix
+    assert problem_of(Experiment, f"shared_memory: {text}").fix == fix
     for word in fix.removeprefix("did you mean ").removesuffix("?").split() if fix.startswith("did") else ():
         if word[0].isdigit():
             amount(word)

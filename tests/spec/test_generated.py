@@ -29,7 +29,7 @@ def outcome(data: dict[str, Any]) -> tuple[Plan | None, list[Problem]]:
     """A plan, or problems; problems of the form do not hide those of the content."""
     parsed = parse(Experiment, data)
     found = [] if parsed.model is None else job_problems(parsed.model, RICH)
-    problems = parsed.problems + found
+    problems = [*parsed.problems, *found]
     if problems or parsed.model is None:
         return None, problems if problems else BROKEN
     return plan_job(parsed.model, RICH), []

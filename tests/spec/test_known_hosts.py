@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.samples import JOB
 from trainform.errors import MASK
 from trainform.spec import Experiment
 from trainform.spec.load import parse
@@ -22,8 +23,7 @@ GIT: dict[str, Any] = {"repository": "git@git.example.com:a/b", "commit": "0" * 
 def problems(lines: list[str]) -> list[str]:
     """The problems of a checkout with a key and these lines, as they are printed."""
     git = {**GIT, "key": {"name": "deploy", "key": "id_ed25519"}, "known_hosts": lines}
-    job = {"name": "a", "image": "a.b/c:1", "launcher": {"command": ["a"]}, "roles": {"worker": {"replicas": 1}}}
-    return [str(problem) for problem in parse(Experiment, {**job, "prepare": [{"name": "a", "git": git}]}).problems]
+    return [str(problem) for problem in parse(Experiment, {**JOB, "prepare": [{"name": "a", "git": git}]}).problems]
 
 
 @pytest.fixture(scope="module")

@@ -20,12 +20,6 @@ def paths(data: dict[str, Any]) -> list[str]:
     return [problem.path for problem in parse(Experiment, data).problems]
 
 
-def test_right_data_is_left_alone() -> None:
-    parsed = parse(Experiment, JOB)
-    assert (parsed.problems, parsed.left_out) == ([], frozenset())
-    assert parsed.model == Experiment.model_validate(JOB)
-
-
 def test_the_rest_of_the_file_is_still_read() -> None:
     parsed = parse(Experiment, {**JOB, "shared_memory": "lots", "env": {"NCCL_DEBUG": 1, "A": "1"}})
     assert [problem.path for problem in parsed.problems] == ["shared_memory", "env.NCCL_DEBUG"]
@@ -55,24 +49,6 @@ def test_names_that_went_with_a_mistake() -> None:
 def test_without_roles_there_is_nothing_to_plan() -> None:
     assert parse(Experiment, {**JOB, "roles": "worker"}).model is None
     assert paths({**JOB, "roles": "worker"}) == ["roles"]
-
-
-def test_deep_keys_offer_the_right_names() -> None:
-    data = {**JOB, "roles": {"worker": {"init": [{"name": "fetch", "command": ["fetch"], "comand": ["x"]}]}}}
-    (problem,) = parse(Experiment, data).problems
-    assert (problem.path, problem.fix) == ("roles.worker.init[0].comand", "did you mean command?")
-
-
-def test_lines(tmp_path: Path) -> None:
-    file = tmp_path / "resnet.yaml"
-    file.write_text(
-        "# first\nname: resnet\nroles:\n  worker:\n    init:\n      - {name: fetch}\n      - name: unpack\n"
-    )
-    data, source = read_mapping(file, "resnet.yaml")
-    assert data["roles"]["worker"]["init"][1] == {"name": "unpack"}
-    assert source.lines["name"] == 2
-    assert source.lines["roles.worker.init[1]"] == 7
-    assert source.lines["roles.worker.init[1].name"] == 7
 
 
 def test_merge_keys_and_aliases_are_read(tmp_path: Path) -> None:

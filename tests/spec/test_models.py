@@ -106,11 +106,16 @@ def test_environments_refused(parts: dict[str, Any]) -> None:
         environment(**parts)
 
 
+def test_the_severity_off_may_be_written_without_quotes() -> None:
+    """YAML reads it as false."""
+    assert environment(limits={"severity": {"TF-COST-1": False}}).limits.severity == {"TF-COST-1": "off"}
+
+
 def test_roles_have_a_bound_in_the_model_and_in_the_schema() -> None:
     """Each is a component in every preview. The bad file `too-many-roles` has the message."""
     data = {"name": "sweep", "image": "registry.example.com/ai/train:1.0", "launcher": {"command": ["train"]}}
     fits: dict[str, Any] = {f"worker-{number}": {} for number in range(defaults.MOST_ROLES)}
-    assert parse(Experiment, {**data, "roles": fits}).problems == []
+    assert parse(Experiment, {**data, "roles": fits}).problems == ()
     (problem,) = parse(Experiment, {**data, "roles": {**fits, "one-more": {}}}).problems
     assert problem.path == "roles"
     assert problem.reason == "the value has more than 64 entries"

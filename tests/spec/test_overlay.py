@@ -11,7 +11,7 @@ import yaml
 from msgspec import structs
 
 from tests.cli.running import run
-from tests.rules.limits.secret_samples import TOKEN
+from tests.rules.limits.cases import TOKEN
 from tests.support.samples import environment
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob, job_manifests, render_job
@@ -159,11 +159,6 @@ def test_what_an_overlay_makes_wrong_elsewhere_is_told_there_with_its_cause(proj
             9,
             "with environments.prod, `ssh` and `runtime` exclude each other: a runtime has its own SSH or none",
         )
-
-
-def test_the_name_of_an_environment_gets_a_suggestion(project: Path) -> None:
-    (problem,) = check_experiment(Text("", FILE.replace("  prod:", "  prdo:")), environment(), root=project).problems
-    assert (problem.path, problem.fix) == ("environments.prdo", "did you mean prod?")
 
 
 def test_a_secret_in_an_overlay_is_not_shown(project: Path) -> None:

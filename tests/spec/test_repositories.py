@@ -4,14 +4,13 @@ git gets the rest."""
 from __future__ import annotations
 
 import os
-import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainform.plan.launch.scripts import script
+from tests.plan.launch.repositories import Volume
+from tests.support.samples import JOB
 from trainform.spec import Experiment
 from trainform.spec.load import parse
 from trainform.spec.names import REPOSITORY, matches
@@ -45,8 +44,7 @@ REFUSED = [
 
 def problems(repository: str) -> list[str]:
     git = {"repository": repository, "commit": "0" * 40, "path": "/code"}
-    job = {"name": "a", "image": "a.b/c:1", "launcher": {"command": ["a"]}, "roles": {"worker": {"replicas": 1}}}
-    return [problem.path for problem in parse(Experiment, {**job, "prepare": [{"name": "a", "git": git}]}).problems]
+    return [problem.path for problem in parse(Experiment, {**JOB, "prepare": [{"name": "a", "git": git}]}).problems]
 
 
 @pytest.mark.parametrize("repository", ACCEPTED)
@@ -83,30 +81,10 @@ def test_git_takes_no_accepted_address_for_an_option_or_a_program(
     ssh, asked = folder / "bin" / "ssh", folder / "asked"
     ssh.write_text(SSH.format(asked=asked))
     ssh.chmod(0o755)
-    (folder / "checkout.sh").write_text(script("checkout.sh"))
-    done = run(folder, repository)
+    variables = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "GIT_TERMINAL_PROMPT": "0"}
+    done = Volume(folder / "code", folder).run(repository, "0" * 40, **variables)
     assert done.returncode == 1
     assert not list(folder.rglob("made"))
     assert "usage" not in done.stderr
     words = asked.read_text().splitlines() if asked.exists() else []
     assert not [word for word in words if word.startswith("-oProxy")]
-
-
-def run(folder: Path, repository: str) -> subprocess.CompletedProcess[str]:
-    """The checkout of a step, with this ssh."""
-    return subprocess.run(
-        ["/bin/sh", str(folder / "checkout.sh")],
-        env={
-            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-            "HOME": str(folder),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-            "TRAINFORM_GIT_REPOSITORY": repository,
-            "TRAINFORM_GIT_COMMIT": "0" * 40,
-            "TRAINFORM_GIT_PATH": str(folder / "code"),
-        },
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )

@@ -31,7 +31,7 @@ NODES = 40  # in each pool: enough for all teaching experiments of every operato
 
 @pytest.fixture(scope="session")
 def addons(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    """A sandbox with the real controllers of add-ons. It is stopped after its tests, since an idle sandbox needs
+    """Yield a sandbox with the real controllers of add-ons. It is stopped after its tests, since an idle sandbox needs
     processor time."""
     folder = request.config.stash[FOLDER] = tmp_path_factory.mktemp("sandbox") / "addons"
     settings = settings_from_environment(load_environment("dev", ROOT).or_raise(), folder)
@@ -52,5 +52,5 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(scope="session")
 def addons_exports(addons: Sandbox) -> dict[str, str]:
-    """The sandbox's KUBECONFIG, PATH and PULUMI_*."""
+    """Return the sandbox's KUBECONFIG, PATH and PULUMI_*."""
     return exports(addons.folder)

@@ -46,7 +46,7 @@ OWN_KEYS = ("workload.codeflare.dev/", "batch.kubernetes.io/", "job-name", "cont
 
 @contextmanager
 def registered() -> Iterator[str]:
-    """The name of the backend, known in files as long as this lasts."""
+    """Yield the name of the backend, known in files as long as this lasts."""
     before = dict(defaults.BACKENDS)
     defaults.BACKENDS[NAME] = f"{__name__}:AppWrapper"
     try:
@@ -120,7 +120,7 @@ class AppWrapper(Backend):
         return [Template(job["parallelism"], job["parallelism"], job["template"]) for job in jobs]
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-        """The pods of the Jobs, called by their hostnames: Kubernetes puts a random end to each name."""
+        """Return the pods of the Jobs, called by their hostnames: Kubernetes puts a random end to each name."""
         owner = job_body(manifests)
         made = [
             self._pod(owner["metadata"], component["template"], index)

@@ -16,12 +16,12 @@ def entry(manager: str, fields: dict[str, Any], **more: str) -> dict[str, Any]:
 
 
 def set_of(body: Any) -> dict[str, Any]:
-    """The fields of an object as the server would note them, lists as a whole."""
+    """Return the fields of an object as the server would note them, lists as a whole."""
     return {f"f:{key}": set_of(value) if isinstance(value, dict) else {} for key, value in body.items()}
 
 
 def applied(manifest: Manifest, *entries: dict[str, Any]) -> dict[str, Any]:
-    """The object as the cluster has it after `up`, with these writes of others."""
+    """Return the object as the cluster has it after `up`, with these writes of others."""
     body = copy.deepcopy(manifest.body)
     metadata = {field: body["metadata"][field] for field in ("labels", "annotations") if field in body["metadata"]}
     fields = set_of(

@@ -10,7 +10,7 @@ from hypothesis.internal.constants_ast import Constants
 
 
 def chance() -> random.Random:
-    """A source of random choices."""
+    """Return a source of random choices."""
     return random.Random(0 if _is_the_same() else None)  # noqa: S311
 
 

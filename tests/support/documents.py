@@ -108,12 +108,12 @@ def write_readme_files(stacks: Path) -> str:
 
 
 def blocks_of_a_clone() -> list[Block]:
-    """What is pasted to begin with the repository, in order: the README's commands, then the first job's."""
+    """Return what is pasted to begin with the repository, in order: the README's commands, then the first job's."""
     return blocks_of("sh", README, FIRST_JOB)
 
 
 def block_of_a_new_shell() -> Block:
-    """The block with which each new shell begins."""
+    """Return the block with which each new shell begins."""
     [block] = [block for block in blocks_of("sh", FIRST_JOB) if block.heading == NEW_SHELL]
     return block
 

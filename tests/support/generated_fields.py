@@ -13,7 +13,7 @@ MAXIMUM = 2**31 - 1
 def some(
     fields: dict[str, st.SearchStrategy[Any]], **required: st.SearchStrategy[Any]
 ) -> st.SearchStrategy[dict[str, Any]]:
-    """A mapping with the required fields and any of the others."""
+    """Return a mapping with the required fields and any of the others."""
     return st.fixed_dictionaries(required, optional=fields)
 
 

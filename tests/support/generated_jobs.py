@@ -106,7 +106,7 @@ def _connected(draw: Draw, data: dict[str, Any]) -> None:
 
 @st.composite
 def small_jobs(draw: Draw) -> dict[str, Any]:
-    """An experiment for any operator; each refuses some of it."""
+    """Return an experiment for any operator; each refuses some of it."""
     kind = draw(st.sampled_from([_static, _elastic, _over_ssh, _tensorflow]))
     data: dict[str, Any] = {"name": "life", "image": IMAGE, "shared_memory": "64Mi", **kind(draw)}
     for role in data["roles"].values():

@@ -34,7 +34,7 @@ def patches_at(places: list[Way]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _entries(body: Any) -> dict[str, Any]:
-    """What a patch reaches by a key."""
+    """Return what a patch reaches by a key."""
     if isinstance(body, list):
         return {str(item["name"]): item for item in body} if named_items(body) else {}
     return body if isinstance(body, dict) else {}

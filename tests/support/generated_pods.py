@@ -122,7 +122,7 @@ OF_LEVEL = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 
 
 def container(name: str, **security: Any) -> dict[str, Any]:
-    """A container that the level `restricted` allows, if its pod sets `OF_LEVEL` or it does itself."""
+    """Return a container that the level `restricted` allows, if its pod sets `OF_LEVEL` or it does itself."""
     return {
         "name": name,
         "image": "registry.example.com/app:1",
@@ -172,7 +172,7 @@ def _repair(spec: dict[str, Any], every: list[dict[str, Any]]) -> None:
 
 
 def single_changes() -> Iterator[Pod]:
-    """A pod for every value of every field, with which it differs from a good one."""
+    """Yield a pod for every value of every field, with which it differs from a good one."""
     for of_pod, fields in ((True, OF_POD), (False, OF_CONTAINER)):
         for path, values in fields.items():
             for value in values:

@@ -71,7 +71,7 @@ Roles = dict[str, dict[str, Any]]
 
 
 def _ordered(draw: st.DrawFn, ranked: Roles, others: Roles) -> Roles:
-    """The roles of a job in any order."""
+    """Return the roles of a job in any order."""
     return dict(draw(st.permutations(list(ranked.items()) + list(others.items()))))
 
 
@@ -152,7 +152,7 @@ def _prepare(draw: st.DrawFn, data: dict[str, Any]) -> None:
 
 @st.composite
 def experiments(draw: st.DrawFn) -> dict[str, Any]:
-    """An experiment that `check` accepts, more often than not."""
+    """Return an experiment that `check` accepts, more often than not."""
     data: dict[str, Any] = {"name": draw(names), "image": draw(images), **draw(some(experiment_fields))}
     kind = draw(st.sampled_from(["static", *_KINDS]))
     data |= _KINDS[kind](draw)
@@ -227,7 +227,7 @@ def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def wild_experiments(draw: st.DrawFn) -> dict[str, Any]:
-    """An experiment with something odd in one to three places, where a value stood or where no key should be."""
+    """Return an experiment with something odd in one to three places, where a value stood or where no key should be."""
     data = copy.deepcopy(draw(experiments()))
     role = draw(st.sampled_from(sorted(data["roles"])))
     data["roles"][role].setdefault("pod_overrides", {})

@@ -20,7 +20,7 @@ SECRETS = (GITHUB_TOKEN, HUB_TOKEN, OTHER_HUB_TOKEN, PASSWORD, UNMARKED)
 
 @pytest.fixture(autouse=True)
 def leaked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
-    """The secrets in any form of any report that is made in this process. The test fails if it has left one."""
+    """Yield the secrets in any form of any report that is made in this process. The test fails if it has left one."""
     from trainform.review import stored
     from trainform.review.forms import html
     from trainform.review.forms.text import markdown, terminal

@@ -49,7 +49,7 @@ class Example(Struct, frozen=True):
         return next(problem for problem in self.job(code).problems if problem.code == code)
 
     def job(self, code: str, backend: str | None = None) -> RenderedJob:
-        """The example as it is rendered for the backend; None: that of the environment."""
+        """Return the example as it is rendered for the backend; None: that of the environment."""
         rule = BY_CODE[code]
         limits = yaml.safe_load(self.limits) | ({} if rule.severity == "error" else {"severity": {code: "error"}})
         offered = {**yaml.safe_load(_ENVIRONMENT), "limits": limits}

@@ -58,7 +58,7 @@ def pod(
     experiment: str = "",
     started: str = "2026-11-22T09:05:00Z",
 ) -> dict[str, Any]:
-    """A pod of a Volcano job; with `experiment` one of trainform's, whose job is EXPERIMENT-REVISION."""
+    """Return a pod of a Volcano job; with `experiment` one of trainform's, whose job is EXPERIMENT-REVISION."""
     labels = {"volcano.sh/job-name": job}
     if experiment:
         revision = job.removeprefix(f"{experiment}-")

@@ -17,10 +17,10 @@ ROUNDS = 8
 
 
 def planned(data: dict[str, Any], environment: Environment) -> tuple[Plan | None, Sequence[Problem]]:
-    """The experiment's plan, or what `check` complains of."""
+    """Return the experiment's plan, or what `check` complains of."""
     parsed = parse(Experiment, copy.deepcopy(data))
     if parsed.model is None or parsed.problems:
-        return None, parsed.problems
+        return None, [*parsed.problems]
     try:
         return plan_job(parsed.model, environment), ()
     except InputError as refused:
@@ -28,7 +28,7 @@ def planned(data: dict[str, Any], environment: Environment) -> tuple[Plan | None
 
 
 def obeyed(data: dict[str, Any], environment: Environment) -> Plan | None:
-    """The plan after the author has removed what messages complain of, again and again; None where that does not
+    """Return the plan after the author has removed what messages complain of, again and again; None where that does not
     help."""
     for _ in range(ROUNDS):
         plan, problems = planned(data, environment)

@@ -18,14 +18,14 @@ RULES = ("TF-POD-1", "TF-NET-1")
 
 
 def good_pod() -> dict[str, Any]:
-    """A pod that every level allows."""
+    """Return a pod that every level allows."""
     spec = {"containers": [container("main")], "initContainers": [container("before")], "securityContext": {**OF_LEVEL}}
     return {"metadata": {}, "spec": spec}
 
 
 def changed_pod(changes: dict[str, Any]) -> dict[str, Any]:
-    """The good pod with other values; `main` and `before` are its containers, `pod` its security context, `...` no
-    value."""
+    """Return the good pod with other values; `main` and `before` are its containers, `pod` its security context, `...`
+    no value."""
     pod = good_pod()
     (main,), (before,) = pod["spec"]["containers"], pod["spec"]["initContainers"]
     parts = {
@@ -42,7 +42,7 @@ def changed_pod(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def case(allowed: tuple[str, ...], **changes: Any) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The changed pod, and the levels that allow it. `__` in a name is a dot."""
+    """Return the changed pod, and the levels that allow it. `__` in a name is a dot."""
     return changed_pod({path.replace("__", "."): value for path, value in changes.items()}), allowed
 
 
@@ -109,12 +109,12 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 @functools.cache
 def level_environment(level: str, **limits: Any) -> Environment:
-    """An environment of this level that opens nothing."""
+    """Return an environment of this level that opens nothing."""
     closed = {"pod_security": level, "host_network": False, "volume_types": list(get_args(VolumeType)), **limits}
     return environment(limits=closed, rdma=None)
 
 
 def judged_by_us(pod: dict[str, Any], cluster: Environment) -> list[Finding]:
-    """What our rules find that stand for the standards."""
+    """Return what our rules find that stand for the standards."""
     judged = Judged({}, (Template(1, 1, pod),))
     return [found for code in RULES for found in BY_CODE[code].find(judged, cluster)]

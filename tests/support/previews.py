@@ -22,18 +22,18 @@ Data = dict[str, Any]
 
 
 def urn(type_: str, name: str, *above: str) -> str:
-    """The URN of a resource. above: the types of the components that it is in, the outermost first."""
+    """Return the URN of a resource. above: the types of the components that it is in, the outermost first."""
     types = "$".join((*above, type_))
     return f"urn:pulumi:{STACK}::{PROJECT}::{types}::{name}"
 
 
 def root() -> str:
-    """The URN of the stack itself."""
+    """Return the URN of the stack itself."""
     return urn(ROOT_TYPE, f"{PROJECT}-{STACK}")
 
 
 def secret(plain: object = None) -> Data:
-    """A secret as the engine marks it in a stream. plain: its value, where the engine tells it."""
+    """Return a secret as the engine marks it in a stream. plain: its value, where the engine tells it."""
     mark = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
     return {**mark, "ciphertext": "[secret]"} if plain is None else {**mark, "plaintext": json.dumps(plain)}
 
@@ -52,7 +52,7 @@ def step_event(
     detail: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Data:
-    """The event of a step. detail: the engine's kinds of difference by path; None: the provider gave none."""
+    """Return the event of a step. detail: the engine's kinds of difference by path; None: the provider gave none."""
     differences = (
         None if detail is None else {path: {"diffKind": kind, "inputDiff": True} for path, kind in detail.items()}
     )
@@ -63,12 +63,12 @@ def step_event(
 
 
 def diagnostic(severity: str, message: str, where: str = "", **more: Any) -> Data:
-    """A message of the engine."""
+    """Return a message of the engine."""
     return {"diagnosticEvent": {"urn": where, "message": message, "color": "never", "severity": severity, **more}}
 
 
 def policy(name: str, message: str, where: str, level: str = "mandatory") -> Data:
-    """What a policy says of a resource."""
+    """Return what a policy says of a resource."""
     body = {
         "resourceUrn": where,
         "message": message,
@@ -87,13 +87,13 @@ def policy(name: str, message: str, where: str, level: str = "mandatory") -> Dat
 
 
 def summary(**more: Any) -> Data:
-    """The event at the end of a preview."""
+    """Return the event at the end of a preview."""
     body = {"maybeCorrupt": False, "durationSeconds": 2, "resourceChanges": {}, "PolicyPacks": {}, "isPreview": True}
     return {"summaryEvent": {**body, "result": "succeeded", **more}}
 
 
 def stream(*events: Mapping[str, Any], ended: bool = True) -> str:
-    """The text of a stream. ended: with the events that end it."""
+    """Return the text of a stream. ended: with the events that end it."""
     prelude: Data = {"preludeEvent": {"config": {"trainform:environment": "dev"}}}
     whole = [prelude, *events, *([summary(), {"cancelEvent": {}}] if ended else [])]
     return lines({"sequence": number, "timestamp": 1763858400, **event} for number, event in enumerate(whole))
@@ -105,7 +105,7 @@ def lines(events: Iterable[Mapping[str, Any]]) -> str:
 
 
 def digest(*events: Mapping[str, Any]) -> str:
-    """The text of the digest with the same steps and messages; what a digest does not have is left out."""
+    """Return the text of the digest with the same steps and messages; what a digest does not have is left out."""
     steps = [_digest_step(event["resourcePreEvent"]["metadata"]) for event in events if "resourcePreEvent" in event]
     told = [event["diagnosticEvent"] for event in events if "diagnosticEvent" in event]
     diagnostics = [
@@ -134,7 +134,7 @@ def _digest_step(metadata: Mapping[str, Any]) -> Data:
 
 
 def _plain(value: Any) -> Any:
-    """The value with the digest's mark in the place of each secret."""
+    """Return the value with the digest's mark in the place of each secret."""
     if isinstance(value, dict):
         return (
             "[secret]"
@@ -145,8 +145,8 @@ def _plain(value: Any) -> Any:
 
 
 def cleaned(text: str, namespace: str) -> str:
-    """A recorded preview without what no reader needs, what differs from run to run, and the messages for debugging,
-    which hold secrets."""
+    """Return a recorded preview without what no reader needs, what differs from run to run, and the messages for
+    debugging, which hold secrets."""
     text = _TIME.sub("2026-01-01T00:00:00Z", _IDENTITY.sub("7d6c3b1e-0000-4000-8000-000000000000", text))
     text = re.sub(rf"(?<![\w-]){namespace}(?![\w-])", "ai-namespace", text)
     if not text.lstrip().startswith('{"'):
@@ -168,7 +168,7 @@ def _is_needed(event: Mapping[str, Any]) -> bool:
 
 
 def _needed(value: Any) -> Any:
-    """The value without these fields. Of an object's outputs, only the metadata is read."""
+    """Return the value without these fields. Of an object's outputs, only the metadata is read."""
     if isinstance(value, list):
         return [_needed(item) for item in value]
     if not isinstance(value, dict):

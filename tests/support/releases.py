@@ -45,7 +45,7 @@ WRITTEN = f"password={FORGED}\nstacks \x1b[31m\u202e"
 
 
 def release(promoted: PromotionRecord = PROMOTED, **parts: Any) -> Release:
-    """A release of the sample experiment with these fields."""
+    """Return a release of the sample experiment with these fields."""
     model = Experiment.model_validate({**JOB, "image": IMAGE, **parts})
     experiment = parse_dates(resolve_with_overlays(model) if model.environments else resolved(model))
     return Release(experiment=experiment, origin=ORIGIN, promoted=promoted)
@@ -70,7 +70,7 @@ def set_release(stack: str, name: str, root: Path) -> None:
 
 
 def forged(*, is_rollback: bool = False, **promoted: Any) -> Release:
-    """A release in whose evidence every text is forged, but for these."""
+    """Return a release in whose evidence every text is forged, but for these."""
     texts = dict.fromkeys(("by", "at", "source", "target", "replaces"), WRITTEN)
     waived = [GateWaiver(gate=WRITTEN, reason=WRITTEN, by=WRITTEN)]
     made = release(PROMOTED.model_copy(update={**texts, "gates": {WRITTEN: WRITTEN}, "waived": waived, **promoted}))
@@ -81,7 +81,7 @@ def forged(*, is_rollback: bool = False, **promoted: Any) -> Release:
 
 
 def project(root: Path, made: Release | None = None, stack: str = "sdxl-lora.prod", environment: str = "prod") -> str:
-    """A project whose stack follows the release, and its experiment's file; the release's name."""
+    """Return a project whose stack follows the release, and its experiment's file; the release's name."""
     stacks = root / "stacks"
     for folder in ("experiments", "environments"):
         (stacks / folder).mkdir(parents=True, exist_ok=True)

@@ -10,12 +10,12 @@ from trainform.spec import Environment, Experiment
 
 
 def job_problems(experiment: Experiment, environment: Environment, run: int = 1) -> list[Problem]:
-    """Every problem of the experiment in the environment."""
+    """Return every problem of the experiment in the environment."""
     return list(render_job(experiment, environment, run).problems)
 
 
 def plan_job(experiment: Experiment, environment: Environment, run: int = 1) -> Plan:
-    """The plan of two valid models; InputError with the problems of both."""
+    """Return the plan of two valid models; InputError with the problems of both."""
     job = render_job(experiment, environment, run)
     problems = [*environment_problems(environment), *job.problems]
     if problems:

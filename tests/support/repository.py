@@ -15,7 +15,8 @@ STACK_KEYS = ("trainform:experiment", "trainform:environment", "trainform:releas
 
 
 def tracked(pattern: str, repository: Path = ROOT) -> list[Path]:
-    """The files below `stacks/` that belong to the repository; in a source archive, which is no clone, all of them.
+    """Return the files below `stacks/` that belong to the repository; in a source archive, which is no clone, all of
+    them.
 
     `trainform new`, typed in the clone, makes files of the user's, for which there is nothing to compare with.
     """
@@ -28,7 +29,7 @@ def tracked(pattern: str, repository: Path = ROOT) -> list[Path]:
 
 
 def names(folder: str) -> list[str]:
-    """The teaching `experiments` or `environments`."""
+    """Return the teaching `experiments` or `environments`."""
     return [path.stem for path in tracked(f"{folder}/*.yaml")]
 
 

@@ -17,7 +17,7 @@ ACCOUNT = {"AWS_ACCESS_KEY_ID": "anna", "AWS_SECRET_ACCESS_KEY": "t0ken-of-anna"
 
 @contextlib.contextmanager
 def s3() -> Iterator[str]:
-    """The store while it runs: its host and port."""
+    """Yield the store while it runs: its host and port."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

@@ -53,7 +53,7 @@ def plan(run: int = 1, cluster: Environment | None = None, **parts: Any) -> Plan
 
 
 def layout_of(made: Experiment, cluster: Environment | None = None, revision: str = "1f3a9c") -> Layout:
-    """The layout under the names of the experiment's backend."""
+    """Return the layout under the names of the experiment's backend."""
     cluster = environment() if cluster is None else cluster
     backend = BACKENDS[chosen_backend(made, cluster)]
     return lay_out(made, cluster, revision, backend.naming(made), backend.groups(made))

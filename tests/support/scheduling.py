@@ -23,8 +23,6 @@ SCOPES = {
         "tests/engine/test_named_runtimes.py",
         "tests/engine/test_outcomes.py",
         "tests/engine/test_rehearsals_of_operators.py",
-        "tests/engine/test_restarts_of_operators.py",
-        "tests/engine/test_restricted.py",
         "tests/engine/test_rights.py",
         "tests/engine/test_updates_of_operators.py",
         "tests/engine/test_wrong_patches.py",

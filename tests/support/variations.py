@@ -363,7 +363,7 @@ def variations() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
 
 
 def changed(data: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """The data with another value at a path such as `tolerations.0.key`; what is missing on the way is made."""
+    """Return the data with another value at a path such as `tolerations.0.key`; what is missing on the way is made."""
     data = copy.deepcopy(data)
     *above, last = [int(part) if part.isdigit() else part for part in path.split(".")]
     inside: Any = data

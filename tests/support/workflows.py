@@ -17,33 +17,33 @@ Step = dict[str, Any]
 
 
 def read_as_texts(text: str) -> dict[str, Any]:
-    """The file with all values as texts: in YAML 1.1, `on` is the truth."""
+    """Return the file with all values as texts: in YAML 1.1, `on` is the truth."""
     data: dict[str, Any] = yaml.load(text, yaml.BaseLoader)  # noqa: S506 - it makes texts, lists and mappings alone
     return data
 
 
 def steps(workflow: Mapping[str, Any], job: str) -> list[Step]:
-    """The steps of a job."""
+    """Return the steps of a job."""
     found: list[Step] = workflow["jobs"][job]["steps"]
     return found
 
 
 def step(workflow: Mapping[str, Any], job: str, name: str) -> Step:
-    """The step with this name."""
+    """Return the step with this name."""
     [found] = [each for each in steps(workflow, job) if each.get("name") == name]
     return found
 
 
 def environment_of(found: Step, context: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a step sets. context: the value of each expression in them; one that is missing fails the
-    test."""
+    """Return the variables that a step sets. context: the value of each expression in them; one that is missing fails
+    the test."""
     return {
         name: EXPRESSION.sub(lambda written: context[written[1]], value) for name, value in found.get("env", {}).items()
     }
 
 
 def scripts(workflow: Mapping[str, Any]) -> dict[str, str]:
-    """What the shell runs in each step of a workflow of GitHub, by job and step."""
+    """Return what the shell runs in each step of a workflow of GitHub, by job and step."""
     return {
         f"{job}: {each['name']}": each["run"]
         for job in workflow["jobs"]

@@ -93,7 +93,7 @@ def test_without_a_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.fixture
 def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A repository of this test's own in the real Docker; its images go afterwards."""
+    """Yield a repository of this test's own in the real Docker; its images go afterwards."""
     if docker_daemon.version() is None:
         pytest.skip("no Docker daemon answers: `make rehearse` starts one")
     name = f"{REPOSITORY}-test-{os.getpid()}"

@@ -66,7 +66,7 @@ def test_a_failed_installer_is_an_error(tmp_path: Path, capfd: pytest.CaptureFix
 
 @pytest.fixture
 def marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A complete environment, which the lock of before was for."""
+    """Return a complete environment, which the lock of before was for."""
     folder = tmp_path / ".venv"
     folder.mkdir()
     (folder / ".made-from").write_text("another lock")

@@ -42,7 +42,7 @@ class Installed:
 
 
 def locked() -> str:
-    """The versions of the lock, as constraints: without the hashes, since the wheel has none."""
+    """Return the versions of the lock, as constraints: without the hashes, since the wheel has none."""
     return re.sub(r"( \\)?\n +--hash=\S+", "", (ROOT / "requirements.txt").read_text())
 
 
@@ -71,8 +71,8 @@ def registry() -> dict[str, str]:
 
 
 def install(wheel: Path, folder: Path, *options: str) -> Installed:
-    """A new environment with the wheel and pip. Packages come from uv's cache, which `make venv` has filled; what is
-    missing there, from where pip takes it."""
+    """Return a new environment with the wheel and pip. Packages come from uv's cache, which `make venv` has filled;
+    what is missing there, from where pip takes it."""
     made = Installed(wheel, folder / "venv")
     python = ("--python", str(made.venv / "bin" / "python"))
     done(*UV, "venv", "--quiet", "--python", sys.executable, str(made.venv))

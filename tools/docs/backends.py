@@ -87,7 +87,8 @@ def _word(support: Support | None) -> str:
 
 
 def _differences() -> Iterator[str]:
-    """An item for each field that some operators handle in their own way; fields with the same texts share one."""
+    """Yield an item for each field that some operators handle in their own way; fields with the same texts share
+    one."""
     fields: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for field in field_paths(Experiment):
         ways = _ways(field)

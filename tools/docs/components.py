@@ -155,7 +155,7 @@ def _inputs(kind: type[pulumi.ComponentResource]) -> list[str]:
 
 
 def parameters(kind: type[pulumi.ComponentResource]) -> dict[str, inspect.Parameter]:
-    """The inputs of a component: what its constructor takes."""
+    """Return the inputs of a component: what its constructor takes."""
     return {name: found for name, found in inspect.signature(kind).parameters.items() if name != "self"}
 
 

@@ -32,7 +32,7 @@ html_show_copyright = False
 
 
 def toctrees(text: str) -> Iterator[str]:
-    """The navigation of the list of pages: one tree for each of its headings."""
+    """Yield the navigation of the list of pages: one tree for each of its headings."""
     for section in text.split("\n## ")[1:]:
         links = re.findall(r"^- \[([^\]]*)\]\(([^)]*)\.md\)", section, re.MULTILINE)
         pages = "\n".join(f"{title.replace('`', '')} </{_from_root(page)}>" for title, page in links)
@@ -41,7 +41,7 @@ def toctrees(text: str) -> Iterator[str]:
 
 
 def _from_root(page: str) -> str:
-    """The name of a document, given as a link in the list of pages."""
+    """Return the name of a document, given as a link in the list of pages."""
     return (ROOT / NAVIGATION).parent.joinpath(page).resolve().relative_to(ROOT).as_posix()
 
 

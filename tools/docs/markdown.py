@@ -11,7 +11,7 @@ _BLANK = "\N{NO-BREAK SPACE}"
 
 
 def paragraph(text: str, first: str = "", rest: str = "") -> str:
-    """The text in short lines, code in one piece; `first` and `rest` stand before the first line and before each
+    """Return the text in short lines, code in one piece; `first` and `rest` stand before the first line and before each
     other."""
     whole = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", _BLANK), text)
     lines = textwrap.wrap(
@@ -26,16 +26,16 @@ def paragraph(text: str, first: str = "", rest: str = "") -> str:
 
 
 def item(text: str, depth: int = 0) -> str:
-    """An item of a list, `depth` levels below another."""
+    """Return an item of a list, `depth` levels below another."""
     return paragraph(text, f"{'  ' * depth}- ", f"{'  ' * depth}  ")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table. Its rows stay whole: Markdown knows no others."""
+    """Return a table. Its rows stay whole: Markdown knows no others."""
     head, *body = (f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in (columns, *rows))
     return "\n".join([head, f"|{'---|' * len(columns)}", *body])
 
 
 def page(*blocks: str) -> str:
-    """A document of these blocks."""
+    """Return a document of these blocks."""
     return "\n\n".join(block.strip("\n") for block in blocks) + "\n"

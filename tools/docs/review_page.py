@@ -25,7 +25,7 @@ WIDTH, HEIGHT = 1000, 640  # the first screen of the page: what happens, and the
 
 
 def review_html() -> str:
-    """The page of the review that README shows."""
+    """Return the page of the review that README shows."""
     return html.render(shown_review())
 
 
@@ -53,7 +53,7 @@ def write_screenshot(file: Path, progress: Progress) -> None:
 
 
 def with_text(picture: bytes, text: str) -> bytes:
-    """The PNG with this text in it."""
+    """Return the PNG with this text in it."""
     chunks = [chunk for chunk in _chunks(picture) if chunk[0] != END]
     return SIGNATURE + b"".join(
         _chunk(*chunk) for chunk in [*chunks, (TEXT, KEYWORD + b"\0" + text.encode()), (END, b"")]
@@ -78,7 +78,7 @@ def _taken(page: str, progress: Progress) -> bytes:
 
 
 def _chunks(picture: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """The parts of a PNG, each with its kind."""
+    """Yield the parts of a PNG, each with its kind."""
     place = len(SIGNATURE)
     while place < len(picture):
         (length,) = struct.unpack_from(">I", picture, place)

@@ -48,7 +48,7 @@ class Box(Struct, frozen=True):
         return self.y + self.height / 2
 
     def draw(self) -> str:
-        """The box, its text in the middle."""
+        """Return the box, its text in the middle."""
         first = self.middle - (len(self.lines) - 1) * LINE / 2 + 4.5
         texts = (
             text(self.x + self.width / 2, first + LINE * number, line, "strong" if number == 0 else "quiet")
@@ -58,12 +58,12 @@ class Box(Struct, frozen=True):
 
 
 def width_of(lines: Iterable[str]) -> float:
-    """The width of a box with these lines."""
+    """Return the width of a box with these lines."""
     return max(map(len, lines)) * LETTER + 2 * PADDING
 
 
 def height_of(lines: Sequence[str]) -> float:
-    """The height of a box with these lines."""
+    """Return the height of a box with these lines."""
     return len(lines) * LINE + 1.3 * PADDING
 
 
@@ -89,14 +89,14 @@ def row(x: float, y: float, names: Sequence[str], width: float, kind: str = "box
 
 
 def around(boxes: Sequence[Box], margin: float = 12) -> Box:
-    """A dashed frame around boxes."""
+    """Return a dashed frame around boxes."""
     x, y = min(box.x for box in boxes) - margin, min(box.y for box in boxes) - margin
     right, bottom = max(box.x + box.width for box in boxes) + margin, max(box.y + box.height for box in boxes) + margin
     return Box(x, y, right - x, bottom - y, (), "group")
 
 
 def title_of(frame: Box, words: str) -> str:
-    """A line of text above a frame."""
+    """Return a line of text above a frame."""
     return text(frame.x + frame.width / 2, frame.y - 8, words, "quiet")
 
 
@@ -112,17 +112,17 @@ def arrow(start: Box, end: Box, labels: Sequence[str] = ()) -> str:
 
 
 def rectangle(x: float, y: float, width: float, height: float, kind: str) -> str:
-    """A rectangle with round corners."""
+    """Return a rectangle with round corners."""
     return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"/>'
 
 
 def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle") -> str:
-    """A line of text around `x`; with `anchor="start"` it begins there."""
+    """Return a line of text around `x`; with `anchor="start"` it begins there."""
     return f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 def figure(width: float, height: float, title: str, parts: Iterable[str]) -> str:
-    """The file."""
+    """Return the file."""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '

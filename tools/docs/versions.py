@@ -28,7 +28,7 @@ MODULES = {
 
 
 def versions() -> dict[str, str]:
-    """The version of each program, without a `v`."""
+    """Return the version of each program, without a `v`."""
     return {
         **{name: module.version(PINS) for name, module in MODULES.items()},
         "Pulumi": PULUMI_VERSION,

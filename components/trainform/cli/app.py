@@ -9,7 +9,6 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -25,28 +24,24 @@ _TYPE = re.compile(r" <[^ ].*")  # typer's names of Python types, for options wi
 _BETWEEN, _AT_LEAST = re.compile(r"([0-9.]+)<=x<=([0-9.]+)"), re.compile(r"x>=([0-9.]+)")
 
 
-UP = "`pulumi up -s STACK` creates or changes the job; `trainform sandbox up` starts a cluster on this machine"
-RERUN = "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again"
-PREVIEW = "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields"
-DESTROY = (
-    "`trainform destroy STACK` deletes the job, but not claims with `keep: true`; `trainform sandbox down` stops the "
-    "sandbox"
-)
-PODS = "`kubectl get pods -n NAMESPACE` shows the job's pods, `kubectl logs POD -n NAMESPACE` the output of a pod"
-CHECK = "`trainform check EXPERIMENT -e ENV` finds every problem of both files"
-LIST = "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend"
 CLOSE = 0.7  # a smaller value would suggest `destroy` for `scale` or `retry`
-SUGGESTIONS = {
-    **dict.fromkeys(("up", "deploy", "submit", "launch", "start", "run", "train"), UP),
-    **dict.fromkeys(("restart", "rerun", "retry", "resume"), RERUN),
-    **dict.fromkeys(("preview", "dry-run"), PREVIEW),
-    **dict.fromkeys(("down", "delete", "remove", "rm", "stop", "cancel", "kill"), DESTROY),
-    **dict.fromkeys(("status", "ps", "get", "logs"), PODS),
-    **dict.fromkeys(("validate", "lint", "verify"), CHECK),
-    **dict.fromkeys(("list", "ls"), LIST),
+# words of other tools -> what to type here
+OTHER_WORDS = {
+    "up deploy submit launch start run train": "`pulumi up -s STACK` creates or changes the job; `trainform sandbox "
+    "up` starts a cluster on this machine",
+    "restart rerun retry resume": "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an "
+    "unchanged experiment again",
+    "preview dry-run": "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields",
+    "down delete remove rm stop cancel kill": "`trainform destroy STACK` deletes the job, but not claims with "
+    "`keep: true`; `trainform sandbox down` stops the sandbox",
+    "status ps get logs": "`kubectl get pods -n NAMESPACE` shows the job's pods, `kubectl logs POD -n NAMESPACE` the "
+    "output of a pod",
+    "validate lint verify": "`trainform check EXPERIMENT -e ENV` finds every problem of both files",
+    "list ls": "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend",
     "help": "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one",
     "version": "`trainform --version` prints it",
 }
+SUGGESTIONS = {word: text for words, text in OTHER_WORDS.items() for word in words.split()}
 
 
 def suggestion(command: str, word: str, verbs: Collection[str]) -> str:
@@ -166,16 +161,10 @@ def prints(*forms: Form) -> Callable[[Command], Command]:
     @contextlib.contextmanager
     def printing(output: str | None, file: str | None) -> Iterator[dict[str, Form]]:
         form = form_of(output, file, forms)
-        with output_to(file, _was_read):
+        with output_to(file):
             yield {"form": form}
 
     return lambda function: _add_options(function, printing, {"form"}, **options)
-
-
-def _was_read(path: Path) -> bool:
-    from trainform.console.files import was_read
-
-    return was_read(path)
 
 
 def _add_options(

@@ -121,7 +121,7 @@ def _show(verdict: Verdict, form: Form) -> None:
         Section("Not compared", tuple(map(Item, verdict.not_compared))),
         Section("What to do", (Item(verdict.fix),) if verdict.fix else ()),
     ])  # fmt: skip
-    show(form, found, verdict.model_dump(mode="json"))
+    show(form, verdict.model_dump(mode="json"), found)
 
 
 def _items(moved: list[Change]) -> Iterator[Item]:

@@ -51,16 +51,14 @@ JOB = "JOB"
 WHICH_JOB = "A stack, or an experiment with -e ENV; -e is optional if only one environment has it."
 JobArgument = Annotated[str, argument(JOB, f"{WHICH_JOB} {SUFFIX}", candidates.jobs)]
 StackJobArgument = Annotated[str, argument(JOB, WHICH_JOB, candidates.jobs)]
-StackJobArguments = Annotated[
-    list[str] | None, argument(JOB, f"{WHICH_JOB} Default: the only stack of the project.", candidates.jobs)
-]
+JOBS = f"{WHICH_JOB} Default: the only stack of the project."
+StackJobArguments = Annotated[list[str] | None, argument(JOB, JOBS, candidates.jobs)]
 
 
 def environment_option(text: str) -> Any:
     """Return the option `--environment` with this help text."""
-    return option(
-        "ENV", text, "--environment", "-e", envvar=ENVIRONMENT_VARIABLE, autocompletion=candidates.environments
-    )
+    names = ("--environment", "-e")
+    return option("ENV", text, *names, envvar=ENVIRONMENT_VARIABLE, autocompletion=candidates.environments)
 
 
 WHICH_ENVIRONMENT = "Name in stacks/environments, or path of a file."
@@ -68,27 +66,17 @@ ChosenEnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVI
 StackEnvironmentOption = Annotated[str | None, environment_option(WHICH_ENVIRONMENT)]
 JobsEnvironmentOption = Annotated[str | None, environment_option(f"{WHICH_ENVIRONMENT} Of experiments, or of --all.")]
 EnvironmentsOption = Annotated[list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. {SUFFIX}")]
-AllOption = Annotated[
-    bool, typer.Option("--all", help="All stacks of the project; with -e, all in this environment, its own first.")
-]
-SetOption = Annotated[
-    list[str] | None,
-    option(
-        "PATH=VALUE",
-        "Try another value of the experiment, without changing a file: roles.worker.replicas=2. YAML on one line; "
-        "null removes. May be repeated.",
-        "--set",
-    ),
-]
-RunOption = Annotated[
-    int | None,
-    option(
-        "N", "Number of the run, as `run` in the stack's config. Default: 1.", "--run", min=1, max=defaults.LAST_RUN
-    ),
-]
-QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print no progress and no notes, only results and errors.")
-]
+ALL = "All stacks of the project; with -e, all in this environment, its own first."
+SET = (
+    "Try another value of the experiment, without changing a file: roles.worker.replicas=2. YAML on one line; null "
+    "removes. May be repeated."
+)
+RUN = "Number of the run, as `run` in the stack's config. Default: 1."
+QUIET = "Print no progress and no notes, only results and errors."
+AllOption = Annotated[bool, typer.Option("--all", help=ALL)]
+SetOption = Annotated[list[str] | None, option("PATH=VALUE", SET, "--set")]
+RunOption = Annotated[int | None, option("N", RUN, "--run", min=1, max=defaults.LAST_RUN)]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help=QUIET)]
 
 
 class Form(StrEnum):
@@ -121,12 +109,12 @@ def form_of(output: str | None, file: str | None, forms: Sequence[Form]) -> Form
     return form
 
 
-def show(form: Form, sections: Sequence[Section], data: Mapping[str, Any]) -> None:
-    """Print the report in this form."""
+def show(form: Form, data: Mapping[str, Any], *documents: Sequence[Section]) -> None:
+    """Print the report in this form: the data, or the documents."""
     if form is Form.JSON:
         show_data(data)
     else:
-        show_text(form, sections)
+        show_text(form, *documents)
 
 
 def show_data(data: Mapping[str, Any]) -> None:

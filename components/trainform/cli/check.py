@@ -44,11 +44,9 @@ def command(results: Results, as_json: bool) -> None:
 def _summary(result: Result, several: bool) -> str:
     """Return the line for a result without problems. several: whether experiments are checked in several
     environments."""
-    from trainform.job.check import CheckedPlatform
-
-    if isinstance(result.checked, CheckedPlatform):
+    if result.job is None:
         return f"{result.name}: ok, an environment"
-    plan = result.checked.or_raise().plan
+    plan = result.job.or_raise().plan
     pods, accelerators = plan.totals.pods, sum(plan.totals.accelerators.values())
     name = f"{result.name} in {result.checked.environment}" if several else result.name
     amounts = f"{counted(pods, 'pod')}, {counted(accelerators, 'accelerator')}"
@@ -57,48 +55,39 @@ def _summary(result: Result, several: bool) -> str:
 
 
 def _notes(result: Result) -> tuple[str, ...]:
-    from trainform.job.check import CheckedPlatform
-
-    if isinstance(result.checked, CheckedPlatform):
-        return result.checked.or_raise().warnings
-    return (*result.checked.or_raise().plan.notes, *_lacks(result))
+    if result.platform is not None:
+        return result.platform.or_raise().warnings
+    return () if result.job is None else (*result.job.or_raise().plan.notes, *_lacks(result))
 
 
 def _check_gates(result: Result) -> Result:
     """Return the result of an experiment's stack with the problems that the environment's gates find."""
-    from trainform.job.check import CheckedJob
-
-    if result.stack is None or not isinstance(result.checked, CheckedJob):
+    if result.stack is None or result.job is None:
         return result
     from trainform.deployed.releases.evidence import check_gates
     from trainform.project import project_root
 
-    return structs.replace(result, checked=check_gates(result.checked, result.stack, project_root()))
+    return structs.replace(result, checked=check_gates(result.job, result.stack, project_root()))
 
 
 def _lacks(result: Result) -> Iterator[str]:
     """Yield what the stack's release lacks and the gates allow."""
-    from trainform.job.check import CheckedJob
-
-    checked = result.checked
-    if result.stack is None or not isinstance(checked, CheckedJob) or checked.release is None:
+    job = result.job
+    if result.stack is None or job is None or job.release is None:
         return
     from trainform.deployed.releases.evidence import lacks_of
     from trainform.project import project_root
 
-    environment = checked.or_raise().environment
-    for lack in lacks_of(result.stack, checked.name, checked.release, environment, project_root()):
+    for lack in lacks_of(result.stack, job.name, job.release, job.or_raise().environment, project_root()):
         yield lack.text
 
 
 def _as_dict(result: Result) -> dict[str, object]:
-    from trainform.job.check import CheckedJob
-
     problems = in_order(result.checked.problems)
     described: dict[str, object] = {**result.as_dict(), "ok": not problems}
     if not problems:
-        if isinstance(result.checked, CheckedJob):
-            plan = result.checked.or_raise().plan
+        if result.job is not None:
+            plan = result.job.or_raise().plan
             described |= {
                 "job": plan.job,
                 "revision": plan.revision,

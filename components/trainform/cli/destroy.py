@@ -87,11 +87,18 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
 
     problems = [_would_be_deleted(stack, each) for each in namespaces_of(exported) if not each.kept]
     for cluster in clusters_of(exported):
-        bound = None if cluster.own_kubeconfig else _bound(stack, cluster, root)
+        if cluster.own_kubeconfig:
+            note(f"note: not compared: the provider {cluster.name} has a kubeconfig of its own in the state", err=True)
+            continue
+        bound = _bound(stack, cluster, root)
         jobs = [job for job in jobs_of(exported) if job.cluster == cluster.name]
         if bound is None:
-            note(f"note: not compared: {_why(stack, cluster)}", err=True)
-        if cluster.own_kubeconfig or (bound is None and not jobs):
+            note(
+                f"note: not compared: the stack {stack} is bound to no cluster (provider {cluster.name}); with "
+                "`cluster.uid` in its environment the next `pulumi up` binds it",
+                err=True,
+            )
+        if bound is None and not jobs:
             continue
         with contextlib.closing(ClusterApi(cluster.context, SECONDS)) as api:
             another = None if bound is None else identity_problem(api, *bound)
@@ -181,12 +188,3 @@ def _bound(stack: str, cluster: StateCluster, root: Path) -> Bound | None:
         return None
     gone = f"write the UID of the new one, and `pulumi stack rm --force {stack}` forgets the objects of the old one"
     return Bound(environment.cluster.uid, f"the environment {environment.name}", gone)
-
-
-def _why(stack: str, cluster: StateCluster) -> str:
-    if cluster.own_kubeconfig:
-        return f"the provider {cluster.name} has a kubeconfig of its own in the state"
-    return (
-        f"the stack {stack} is bound to no cluster (provider {cluster.name}); with `cluster.uid` in its environment "
-        "the next `pulumi up` binds it"
-    )

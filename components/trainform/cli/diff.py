@@ -25,12 +25,10 @@ DIFFERENT = 3
 
 KINDS = "A stack (what is deployed), a release (its name), or an experiment (its name, or the path of its file)."
 FirstArgument = Annotated[str, argument("A", KINDS, candidates.comparable)]
-SecondArgument = Annotated[
-    str | None, argument("B", "The same. Default: the files of the stack, or of the job A.", candidates.comparable)
-]
-EnvironmentOption = Annotated[
-    str | None, environment_option("Environment of files and releases. Default: that of the other stack, or none.")
-]
+SECOND = "The same. Default: the files of the stack, or of the job A."
+ENVIRONMENT = "Environment of files and releases. Default: that of the other stack, or none."
+SecondArgument = Annotated[str | None, argument("B", SECOND, candidates.comparable)]
+EnvironmentOption = Annotated[str | None, environment_option(ENVIRONMENT)]
 FailOption = Annotated[bool, typer.Option("--fail", help="End with exit code 3 if the experiments differ.")]
 
 
@@ -56,7 +54,7 @@ def command(
 
     root = require_project()
     found = compare(*_versions(first, second, environment, root))
-    show(form, sections(found), as_data(found))
+    show(form, as_data(found), sections(found))
     if fail and not found.same:
         raise typer.Exit(DIFFERENT)
 

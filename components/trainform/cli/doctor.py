@@ -16,32 +16,18 @@ FIX = "  fix: "
 STYLES = {"not checked": "dim", "note": "yellow", "missing": "red"}
 Data = dict[str, Any]
 
-EnvironmentOption = Annotated[
-    str | None,
-    environment_option(
-        f"{WHICH_ENVIRONMENT} Checks its context, the permissions in its namespace, and that its references exist. "
-        "Without it: the current context."
-    ),
-]
-ForOption = Annotated[
-    list[str] | None,
-    option(
-        "VERBS",
-        "Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, demo, "
-        "test (`make test`), environment (its own stack) and so on; several with commas.",
-        "--for",
-    ),
-]
-TimeoutOption = Annotated[
-    float,
-    typer.Option(
-        "--timeout",
-        min=0.5,
-        max=600,
-        metavar="SECONDS",
-        help="The longest time for all checks; a check without an answer by then counts as missing.",
-    ),
-]
+ENVIRONMENT = (
+    f"{WHICH_ENVIRONMENT} Checks its context, the permissions in its namespace, and that its references exist. Without "
+    "it: the current context."
+)
+FOR = (
+    "Exit code 1 if something is missing for one of these: check, preview, review, up, rehearse, sandbox, demo, test "
+    "(`make test`), environment (its own stack) and so on; several with commas."
+)
+TIMEOUT = "The longest time for all checks; a check without an answer by then counts as missing."
+EnvironmentOption = Annotated[str | None, environment_option(ENVIRONMENT)]
+ForOption = Annotated[list[str] | None, option("VERBS", FOR, "--for")]
+TimeoutOption = Annotated[float, typer.Option("--timeout", min=0.5, max=600, metavar="SECONDS", help=TIMEOUT)]
 
 
 @prints(*DATA)
@@ -95,7 +81,7 @@ def _chosen(texts: Sequence[str]) -> list[str]:
     from trainform.local.doctor.checks import VERBS
 
     names = [name.strip() for text in texts for name in text.split(",") if name.strip()]
-    unknown = [name for name in dict.fromkeys(names) if name not in VERBS]
+    unknown = dict.fromkeys(name for name in names if name not in VERBS)
     if unknown:
         raise InputError([Problem("--for", ", ".join(unknown), "is not a command", f"choose from {', '.join(VERBS)}")])
     return names

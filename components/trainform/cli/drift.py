@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import REPORT, Form, JobsEnvironmentOption, StackJobArguments, show_data, show_text
+from trainform.cli.arguments import REPORT, Form, JobsEnvironmentOption, StackJobArguments, show
 from trainform.cli.review_stacks import refuse_wrong_words, stacks_of
 from trainform.errors import each_result
-
-if TYPE_CHECKING:
-    from trainform.stacks.drift.report_model import DriftReport
 
 FAILED, DRIFT = 1, 3
 
@@ -43,22 +40,13 @@ def command(
     found, root = stacks_of(named, environment, every=every)
     from trainform.deployed.stacks import load_project_stack
     from trainform.stacks.drift.report import find_drift
+    from trainform.stacks.drift.report_model import Outcome
     from trainform.stacks.drift.text import documents
 
     report = find_drift(each_result(lambda name: load_project_stack(name, root), found))
-    if form is Form.JSON:
-        show_data(report.model_dump(mode="json"))
-    else:
-        show_text(form, *documents(report))
-    code = _exit_code(report, fail=fail)
-    if code:
-        raise typer.Exit(code)
-
-
-def _exit_code(report: DriftReport, *, fail: bool) -> int:
-    from trainform.stacks.drift.report_model import Outcome
-
+    show(form, report.model_dump(mode="json"), *documents(report))
     outcomes = {stack.outcome for stack in report.stacks}
     if outcomes & {Outcome.failed, Outcome.incomplete}:
-        return FAILED
-    return DRIFT if fail and Outcome.drift in outcomes else 0
+        raise typer.Exit(FAILED)
+    if fail and Outcome.drift in outcomes:
+        raise typer.Exit(DRIFT)

@@ -15,14 +15,8 @@ from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, require_project
 
 SHOWN = 20
-
-
-JobArgument = Annotated[
-    str | None,
-    argument(
-        JOB, "A stack, an experiment with -e ENV, or an experiment for all its stacks. Default: all.", candidates.jobs
-    ),
-]
+JOBS = "A stack, an experiment with -e ENV, or an experiment for all its stacks. Default: all."
+JobArgument = Annotated[str | None, argument(JOB, JOBS, candidates.jobs)]
 AllOption = Annotated[bool, typer.Option("--all", help=f"Show every event, not only the last {SHOWN}.")]
 
 
@@ -69,7 +63,7 @@ def command(
     now = read_stacks(stacks, root)
     not_read += [each.not_read for each in now if each.not_read]
     history = History(experiment, stack, releases, now, events(releases.values(), now), not_read)
-    show(form, sections(history, len(history.events) if every else SHOWN), as_data(history))
+    show(form, as_data(history), sections(history, len(history.events) if every else SHOWN))
     if not_read:
         raise typer.Exit(1)
 

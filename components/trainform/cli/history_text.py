@@ -65,21 +65,19 @@ def as_data(history: History) -> dict[str, Any]:
     return {
         "ok": not history.not_read,
         "experiment": history.experiment,
-        "stacks": [_stack_data(now) for now in history.stacks],
+        "stacks": [
+            {
+                "stack": now.place.name,
+                "experiment": now.place.experiment,
+                "environment": now.place.environment.name,
+                "release": now.place.stack.release,
+                "state": now.state,
+                "revision": None if now.record is None else now.record.revision,
+                "run": None if now.record is None else now.record.run,
+            }
+            for now in history.stacks
+        ],
         "events": to_builtins(history.events),
         "releases": {name: release.evidence for name, release in history.releases.items()},
         "not_read": history.not_read,
-    }
-
-
-def _stack_data(now: StackNow) -> dict[str, Any]:
-    place, record = now.place, now.record
-    return {
-        "stack": place.name,
-        "experiment": place.experiment,
-        "environment": place.environment.name,
-        "release": place.stack.release,
-        "state": now.state,
-        "revision": None if record is None else record.revision,
-        "run": None if record is None else record.run,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
+from collections.abc import Sequence
 from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import Annotated
@@ -43,19 +44,6 @@ NO_PIP = "{python} -m ensurepip"  # virtual environments of uv have no pip
 INSTALL = "{python} -m pip install -r requirements.txt"
 CACHE = "CACHEDIR.TAG"  # marks a cache folder (bford.info/cachedir)
 
-CHECK_AND_PLAN = (
-    f"trainform check {EXPERIMENT} -e {ENVIRONMENT}",
-    f"trainform plan {EXPERIMENT} -e {ENVIRONMENT}",
-)
-# All pulumi commands in one chain: pulumi reads the terminal, and would read commands that are pasted after it.
-ON_THE_SANDBOX = (
-    f"trainform sandbox up -e {ENVIRONMENT}",
-    'eval "$(trainform sandbox env)"',
-    " && ".join(f"{deploy(stack)} --yes" for stack in (ENVIRONMENT, STACK)),
-)
-REVIEW = (f"trainform review {STACK}",)
-REMOVE = (f"pulumi destroy -s {STACK} --yes && pulumi destroy -s {ENVIRONMENT} --yes && trainform sandbox down",)
-
 
 @prints(*DATA)
 def command(
@@ -80,11 +68,18 @@ def command(
     trainform = requirement(ours.version, origin)
     files = project_files(project_name(folder.name) if name is None else name, virtualenv, trainform, PLUGIN_VERSION)
     written = write_files(folder, files, CONFLICT_FIX, through_links=False)
-    following = {
-        "next:": (*preparation, *CHECK_AND_PLAN),
-        "run it on the sandbox, on this machine (downloaded or built the first time):": ON_THE_SANDBOX,
-        "review a change of a file, before `pulumi up`:": REVIEW,
-        "remove it again (the namespace stays until `trainform sandbox down --purge`):": REMOVE,
+    # pulumi reads the terminal, and would read commands that are pasted after it: they are one chain
+    following: dict[str, Sequence[str]] = {
+        "next:": (*preparation, *(f"trainform {verb} {EXPERIMENT} -e {ENVIRONMENT}" for verb in ("check", "plan"))),
+        "run it on the sandbox, on this machine (downloaded or built the first time):": (
+            f"trainform sandbox up -e {ENVIRONMENT}",
+            'eval "$(trainform sandbox env)"',
+            " && ".join(f"{deploy(stack)} --yes" for stack in (ENVIRONMENT, STACK)),
+        ),
+        "review a change of a file, before `pulumi up`:": [f"trainform review {STACK}"],
+        "remove it again (the namespace stays until `trainform sandbox down --purge`):": [
+            f"pulumi destroy -s {STACK} --yes && pulumi destroy -s {ENVIRONMENT} --yes && trainform sandbox down"
+        ],
     }
     remarks = [line.format(trainform=trainform) for line in NO_INDEX_REMARKS] if is_unpublished(origin) else []
     show_created_files(written, following, form is Form.JSON, remarks)
@@ -121,6 +116,6 @@ def _missing_packages() -> tuple[str, ...]:
 
 
 def _is_temporary(prefix: Path) -> bool:
-    """True for a temporary environment of `uvx`, which is in a cache folder. uv also marks other environments, but no
-    folder above them."""
+    """Return True for a temporary environment of `uvx`, which is in a cache folder. uv also marks other environments,
+    but no folder above them."""
     return any((above / CACHE).is_file() for above in prefix.parents)

@@ -91,23 +91,24 @@ def named_environments(given: Sequence[str]) -> list[str]:
 
 
 def is_explicit(*environments: str | None) -> bool:
-    """True if the environments are options of the command, not the shell's variable."""
+    """Return True if the environments are options of the command, not the shell's variable."""
     return environments not in ((), (None,), (os.environ.get(ENVIRONMENT_VARIABLE),))
 
 
 def is_stack(word: str, root: Path) -> bool:
-    """True if the project has a stack of this name."""
+    """Return True if the project has a stack of this name."""
     return os.path.lexists(root / path_of_stack(word.rpartition("/")[2]))
 
 
 def is_experiment(word: str, root: Path) -> bool:
-    """True for standard input, the path of a file, and the name of an experiment in the project."""
+    """Return True for standard input, the path of a file, and the name of an experiment in the project."""
     is_file = word.endswith((".yaml", ".yml")) or ("/" in word and Path(word).is_file())
     return word == STANDARD_INPUT or is_file or word in known_names(EXPERIMENTS, root)
 
 
 def _is_stack(word: str, root: Path, *, chosen: bool) -> bool:
-    """True if the word names a stack, also a misspelt one. chosen: with an environment, an experiment comes first."""
+    """Return True if the word names a stack, also a misspelt one. chosen: an environment is named, and an experiment
+    comes first."""
     if chosen:
         return is_stack(word, root) and not is_experiment(word, root)
     return is_stack(word, root) or not is_experiment(word, root)

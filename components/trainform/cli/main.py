@@ -22,7 +22,7 @@ INTERRUPTED = 130  # as shells report SIGINT
 
 
 def wants_json(arguments: Sequence[str]) -> bool:
-    """True if `--output json` is among the options, even if other options are wrong."""
+    """Return True if `--output json` is among the options, even if other options are wrong."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     words = [part for word in arguments[:end] for part in word.split("=", 1)]
     return ("--output", "json") in itertools.pairwise(words)

@@ -6,8 +6,6 @@ import re
 import shlex
 from typing import Annotated, Any
 
-import typer
-
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.app import prints
@@ -17,18 +15,15 @@ from trainform.cli.jobs import MISSING_ENVIRONMENT, only_environment
 from trainform.cli.new_stack import EXISTS_FIX, add_stack, copy_experiment, engine_commands, name_in_stack
 from trainform.console.lines import note
 from trainform.errors import CommandLineError, InputError, Problem
-from trainform.job.check import check_environment
-from trainform.job.render import render_job
+from trainform.job.check import check_environment, check_experiment
 from trainform.local.scaffold.new_environment import environment_text, skeleton
 from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment, placeholder_image, stack_text
 from trainform.local.scaffold.writing import write_files
 from trainform.project import EXPERIMENTS, deploy, require_project
-from trainform.rules.references import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import parse, project_root
+from trainform.spec.load import Text, project_root
 from trainform.spec.names import LABEL, MEANING, SERVICE_LABEL, is_label, matches
-from trainform.spec.read import parse_mapping
 from trainform.spec.trial import read_assignments
 
 ENVIRONMENT_EXISTS_FIX = (
@@ -36,60 +31,32 @@ ENVIRONMENT_EXISTS_FIX = (
 )
 CHECKED_IMAGE = f"checked@sha256:{'0' * 64}"  # for the check, which refuses the placeholder
 
-NameArgument = Annotated[
-    str | None,
-    argument(
-        "EXPERIMENT",
-        "Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written.",
-        candidates.experiments,
-    ),
-]
-ImageOption = Annotated[
-    str | None, option("IMAGE", "Container image. Default: a placeholder in the environment's first registry.")
-]
-LauncherOption = Annotated[
-    LauncherName | None, option("LAUNCHER", f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun.")
-]
+NAME = "Name of the experiment: lower-case letters, digits, '-'. Without it, a new environment is written."
+IMAGE = "Container image. Default: a placeholder in the environment's first registry."
+LAUNCHER = f"What starts the processes: {', '.join(LauncherName)}. Default: torchrun."
+ACCELERATORS = "For each pod. Default: a full node of the environment's first kind."
+QUEUE = (
+    "Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, else "
+    "`default`."
+)
+CONTEXT = (
+    "For a new environment: read accelerators, nodes, storage classes, operator and queues from the cluster of this "
+    "kubeconfig context."
+)
+FROM = (
+    "Copy this experiment with its comments: its name, or the path of its file. -e is optional if only one environment "
+    "has it."
+)
+FIELDS = "With --from: set a field of the copy, as with `check --set`: roles.worker.replicas=2. May be repeated."
+NameArgument = Annotated[str | None, argument("EXPERIMENT", NAME, candidates.experiments)]
+ImageOption = Annotated[str | None, option("IMAGE", IMAGE)]
+LauncherOption = Annotated[LauncherName | None, option("LAUNCHER", LAUNCHER)]
 NodesOption = Annotated[int | None, option("N", "Pods that compute. Default: 2.", min=1)]
-AcceleratorsOption = Annotated[
-    str | None,
-    typer.Option(metavar="KIND:COUNT", help="For each pod. Default: a full node of the environment's first kind."),
-]
-QueueOption = Annotated[
-    str | None,
-    option(
-        "QUEUE",
-        "Queue of the job; with Kueue a LocalQueue of the namespace. Default: the environment's first queue, "
-        "else `default`.",
-    ),
-]
-ContextOption = Annotated[
-    str | None,
-    option(
-        "CONTEXT",
-        "For a new environment: read accelerators, nodes, storage classes, operator and queues from the cluster of "
-        "this kubeconfig context.",
-        "--from-context",
-    ),
-]
-FromOption = Annotated[
-    str | None,
-    option(
-        "EXPERIMENT",
-        "Copy this experiment with its comments: its name, or the path of its file. -e is optional if only one "
-        "environment has it.",
-        "--from",
-        autocompletion=candidates.experiments,
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    option(
-        "PATH=VALUE",
-        "With --from: set a field of the copy, as with `check --set`: roles.worker.replicas=2. May be repeated.",
-        "--set",
-    ),
-]
+AcceleratorsOption = Annotated[str | None, option("KIND:COUNT", ACCELERATORS)]
+QueueOption = Annotated[str | None, option("QUEUE", QUEUE)]
+ContextOption = Annotated[str | None, option("CONTEXT", CONTEXT, "--from-context")]
+FromOption = Annotated[str | None, option("EXPERIMENT", FROM, "--from", autocompletion=candidates.experiments)]
+SetOption = Annotated[list[str] | None, option("PATH=VALUE", FIELDS, "--set")]
 
 
 @prints(*DATA)
@@ -203,16 +170,11 @@ def _new_environment(name: str, context: str | None, as_json: bool) -> None:
         raise InputError([Problem("--environment", name, f"the name {reason}", fix)])
     root = require_project()
     text = skeleton(name) if context is None else _from_context(name, context)
-    content = parse_mapping(text, "")
-    parsed = parse(Environment, content.data)
-    rule_problems = [] if parsed.model is None else environment_problems(parsed.model)
-    problems = [*content.problems, *parsed.problems, *rule_problems]
-    if problems or parsed.model is None:
-        raise InputError(problems)
+    model = check_environment(Text("", text)).or_raise()
     path = f"stacks/environments/{name}.yaml"
     files = {path: text, f"stacks/Pulumi.{name}.yaml": stack_text(name)}
     written = write_files(root, files, ENVIRONMENT_EXISTS_FIX.format(name=name))
-    deployment = [deploy(name)] if parsed.model.namespace.create else []
+    deployment = [deploy(name)] if model.namespace.create else []
     following = {
         f"next: edit {path}, then": [f"trainform doctor -e {name}", *deployment],
         f"and for each new experiment: trainform new EXPERIMENT -e {name}": [],
@@ -259,12 +221,8 @@ def _first_valid(request: NewExperiment, image: str, environment: Environment) -
     layout if none passes."""
     problems = []
     for layout in request.layouts:
-        content = parse_mapping(layout.text(image), "")
-        parsed = parse(Experiment, content.data)
-        found = [*content.problems, *parsed.problems]
-        if parsed.model is not None and not found:
-            found = [*render_job(parsed.model, environment).problems]
-        if parsed.model is not None and not found:
-            return layout, parsed.model
-        problems.append(found)
+        checked = check_experiment(Text("", layout.text(image)), environment)
+        if not checked.problems:
+            return layout, checked.or_raise().experiment
+        problems.append(checked.problems)
     raise InputError(problems[0])

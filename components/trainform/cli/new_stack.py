@@ -17,7 +17,7 @@ from trainform.job.check import CheckedJob, check_environment, check_experiment
 from trainform.local.scaffold.copying import copied_text
 from trainform.local.scaffold.new_experiment import stack_text
 from trainform.local.scaffold.writing import write_files
-from trainform.project import known_stacks, stack_path
+from trainform.project import stack_path
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Text, find_file
@@ -70,14 +70,8 @@ def add_stack(name: str, environment: str, root: Path, as_json: bool) -> None:
         note(f"{path} exists already, and does not change: the stack {stack} runs {name} in {target.name}", err=as_json)
         written = []
     else:
-        fix = f"move it away; the experiment has the stacks {', '.join(stacks_of(name, root))}"
-        written = write_files(root, {path: stack_text(named, name)}, fix)
+        written = write_files(root, {path: stack_text(named, name)}, "move it away")
     show_created_files(written, _following(stack, target, checked), as_json)
-
-
-def stacks_of(name: str, root: Path) -> list[str]:
-    """Return the stacks that have the experiment's name as a prefix, as `trainform new` names them."""
-    return [stack for stack in known_stacks(root) if stack.startswith(f"{name}.")]
 
 
 def _check_stack(stack: str, name: str, environment: str, root: Path) -> None:

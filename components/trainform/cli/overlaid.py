@@ -10,8 +10,6 @@ from trainform.errors import Problem
 from trainform.spec.layers import LayerValue
 from trainform.spec.read import Source
 
-REMOVED = "null"
-
 
 class OverlaidValue(Struct, frozen=True):
     """A value as it may be shown."""
@@ -29,12 +27,12 @@ class OverlaidValue(Struct, frozen=True):
 
     @property
     def replaced(self) -> str:
-        """The value that it replaces, in words."""
+        """Return the value that it replaces, in words."""
         return "new" if self.before is None else f"in place of {self.before}"
 
     @property
     def where(self) -> str:
-        """Its origin in words: `environments.prod, line 12`."""
+        """Return its origin in words: `environments.prod, line 12`."""
         place = self.place.removesuffix(f".{self.path}").removesuffix(f" {self.path}")
         return f"{place}, line {self.line}" if self.line else place
 
@@ -51,7 +49,7 @@ def overlaid(source: Source) -> list[OverlaidValue]:
 
 def _value(value: LayerValue, at: Problem) -> OverlaidValue:
     before = None if value.before is None else _shown(value.path, value.before)
-    new = REMOVED if value.value is None else _shown(value.path, value.value)
+    new = "null" if value.value is None else _shown(value.path, value.value)
     return OverlaidValue(value.path, new, before, value.place, at.source, at.line)
 
 

@@ -8,6 +8,7 @@ from trainform.cli.results import Result, Results, reads_experiments, show_json
 from trainform.console.lines import echo, note, terminal_width
 
 if TYPE_CHECKING:
+    from trainform.job.check import CheckedJob, CheckedPlatform
     from trainform.plan.model import Plan
 
 
@@ -24,33 +25,36 @@ def command(results: Results, as_json: bool) -> None:
     width = terminal_width()
     for number, result in enumerate(results.or_raise()):
         echo(*([""] if number else []))
-        _show(result, width)
+        if result.platform is not None:
+            _show_environment(result.platform, width)
+        if result.job is not None:
+            _show_job(result, result.job, width)
 
 
 def _as_data(result: Result) -> dict[str, Any]:
     from trainform.cli.overlaid import as_rows, overlaid
-    from trainform.job.check import CheckedPlatform
     from trainform.plan.export import as_data
 
-    checked = result.checked
-    if isinstance(checked, CheckedPlatform):
-        manifests = checked.or_raise().manifests
-        return {"environment": checked.environment, "objects": [manifest.body for manifest in manifests]}
+    checked = result.job
+    if checked is None:
+        manifests = result.checked.or_raise().manifests
+        return {"environment": result.checked.environment, "objects": [manifest.body for manifest in manifests]}
     released = {} if checked.release is None else {"release": checked.release}
     tried = {"tried": [*result.tried]} if result.tried else {}
     return {**as_data(checked.or_raise().plan), **released, "overlaid": as_rows(overlaid(checked.sources[0])), **tried}
 
 
-def _show(result: Result, width: int) -> None:
-    from trainform.cli.overlaid import overlaid
-    from trainform.cli.plan_text import headline, notes, origin, platform, sections
-    from trainform.job.check import CheckedPlatform
+def _show_environment(checked: CheckedPlatform, width: int) -> None:
+    from trainform.cli.plan_text import platform
 
-    checked = result.checked
-    if isinstance(checked, CheckedPlatform):
-        echo(*platform(checked.or_raise(), width))
-        note(*(f"Note: {text}" for text in checked.or_raise().warnings))
-        return
+    echo(*platform(checked.or_raise(), width))
+    note(*(f"Note: {text}" for text in checked.or_raise().warnings))
+
+
+def _show_job(result: Result, checked: CheckedJob, width: int) -> None:
+    from trainform.cli.overlaid import overlaid
+    from trainform.cli.plan_text import headline, notes, origin, sections
+
     job = checked.or_raise()
     plan = job.plan
     echo(*headline(plan, checked.release, result.tried, width))

@@ -23,17 +23,11 @@ if TYPE_CHECKING:
 REFUSED = 3
 
 
-JobArguments = Annotated[
-    list[str],
-    argument(
-        JOB,
-        "Stacks, or names of deployed experiments; --from is optional if only one stack but the target runs it.",
-        candidates.jobs,
-    ),
-]
 FROM = "Promote what is deployed there. An environment: the experiment's stack in it."
 TO = "Stack that will follow the release. An environment: the experiment's stack in it."
+JOBS = "Stacks, or names of deployed experiments; --from is optional if only one stack but the target runs it."
 WAIVE = "Pass this gate although it fails, if the environment allows that. May be repeated."
+JobArguments = Annotated[list[str], argument(JOB, JOBS, candidates.jobs)]
 FromOption = Annotated[str | None, option("STACK|ENV", FROM, "--from", "-e", autocompletion=candidates.environments)]
 ToOption = Annotated[str, option("STACK|ENV", TO, "--to", autocompletion=candidates.environments)]
 WaiveOption = Annotated[list[str] | None, option("GATE", WAIVE, "--waive")]

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import (
-    DATA,
-    ChosenEnvironmentOption,
-    Form,
-    JobArgument,
-    RunOption,
-    option,
-    seconds_of,
-)
+from trainform.cli.arguments import DATA, ChosenEnvironmentOption, Form, JobArgument, RunOption, option, seconds_of
 from trainform.cli.jobs import jobs
 
 if TYPE_CHECKING:
@@ -28,35 +20,18 @@ if TYPE_CHECKING:
     from trainform.local.rehearsal.workload import Workload
     from trainform.plan import Plan
 
-ProcessesOption = Annotated[
-    int | None,
-    option(
-        "N",
-        "At most this number of CPU processes on each node, instead of its accelerators. Default: 2; with "
-        "--from-cluster, the number that the cluster admitted.",
-        "--processes",
-        min=1,
-    ),
-]
-ProbeOption = Annotated[
-    bool, typer.Option("--probe", help="Run a small program instead of the training: ranks, world size, an all-reduce.")
-]
-ClusterOption = Annotated[
-    bool,
-    typer.Option(
-        "--from-cluster",
-        help="Rehearse the pods that the cluster's controller created for the job, not those of the plan.",
-    ),
-]
+PROCESSES = (
+    "At most this number of CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, "
+    "the number that the cluster admitted."
+)
+PROBE = "Run a small program instead of the training: ranks, world size, an all-reduce."
+CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
+CLAIM = "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated."
+ProcessesOption = Annotated[int | None, option("N", PROCESSES, "--processes", min=1)]
+ProbeOption = Annotated[bool, typer.Option("--probe", help=PROBE)]
+ClusterOption = Annotated[bool, typer.Option("--from-cluster", help=CLUSTER)]
 ImageOption = Annotated[str | None, option("IMAGE", "Run all pods in this image.", "--image")]
-ClaimOption = Annotated[
-    list[str] | None,
-    option(
-        "NAME=DIR",
-        "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated.",
-        "--claim",
-    ),
-]
+ClaimOption = Annotated[list[str] | None, option("NAME=DIR", CLAIM, "--claim")]
 TimeoutOption = Annotated[str, typer.Option("--timeout", metavar="TIME", help="Time limit for the pods: 90s, 10m, 1h.")]
 
 

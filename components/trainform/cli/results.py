@@ -51,15 +51,22 @@ class Result(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the experiment or the environment; for an environment's own stack, that of the stack."""
-        return self.stack if self.stack is not None and self.is_platform else self.checked.name
+        """Return the name of the experiment or the environment; for an environment's own stack, that of the stack."""
+        return self.checked.name if self.stack is None or self.platform is None else self.stack
 
     @property
-    def is_platform(self) -> bool:
-        """True for an environment without an experiment."""
+    def job(self) -> CheckedJob | None:
+        """Return the experiment, None for an environment alone."""
+        from trainform.job.check import CheckedJob
+
+        return self.checked if isinstance(self.checked, CheckedJob) else None
+
+    @property
+    def platform(self) -> CheckedPlatform | None:
+        """Return the environment alone, None for an experiment."""
         from trainform.job.check import CheckedPlatform
 
-        return isinstance(self.checked, CheckedPlatform)
+        return self.checked if isinstance(self.checked, CheckedPlatform) else None
 
     def as_dict(self) -> dict[str, Any]:
         """Return its names for programs, masked: the file of a stack may have any value as a name."""
@@ -78,11 +85,8 @@ class Results(Struct, frozen=True):
 
     def problems(self) -> list[Problem]:
         """Return all problems. One that an experiment has in only some of its environments names the environment."""
-        from trainform.job.check import CheckedJob
-
-        results = [result.checked for result in self.each]
-        jobs = [result for result in results if isinstance(result, CheckedJob)]
-        found = [problem for result in results if not isinstance(result, CheckedJob) for problem in result.problems]
+        jobs = [result.job for result in self.each if result.job is not None]
+        found = [problem for result in self.each if result.job is None for problem in result.checked.problems]
         for job in jobs:
             everywhere = frozenset.intersection(*(other.of_both for other in jobs if other.name == job.name))
             for problem in job.problems:
@@ -119,7 +123,11 @@ def reads_experiments(show: Callable[[Results, bool], None]) -> Callable[..., No
 
 def _results(words: list[str], environments: list[str], run: int | None, every: bool, tried: Sequence[str]) -> Results:
     """Return the results. A name without a file, or an invalid stack, is a result with a problem."""
-    assignments = _assignments(tried) if tried else ()
+    assignments: Sequence[Assignment] = ()
+    if tried:
+        from trainform.spec.trial import read_assignments
+
+        assignments = read_assignments(tried)
     if every:
         words, environments = _all_stacks(words, named_environments(environments) or [None], run), []
     if assignments and (every or not words):
@@ -129,12 +137,6 @@ def _results(words: list[str], environments: list[str], run: int | None, every: 
         Result(job.word, _check(job, assignments), job.stack, shown) for job in jobs(words, environments, run)
     )
     return Results(found, every or len(found) > 1)
-
-
-def _assignments(tried: Sequence[str]) -> tuple[Assignment, ...]:
-    from trainform.spec.trial import read_assignments
-
-    return read_assignments(tried)
 
 
 def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:

@@ -13,15 +13,8 @@ from trainform.cli import candidates
 from trainform.cli.arguments import JOB, WHICH_JOB, Form, JobsEnvironmentOption, argument, option, seconds_of
 from trainform.cli.review_files import forms_of
 from trainform.cli.review_saving import SAVE, saving_of
-from trainform.cli.review_stacks import (
-    CHANGED_SINCE,
-    PREVIEW,
-    STORED,
-    refuse_beside,
-    refuse_wrong_words,
-    stacks_of,
-)
-from trainform.console.files import OPTION
+from trainform.cli.review_stacks import CHANGED_SINCE, PREVIEW, STORED, refuse_beside, refuse_wrong_words, stacks_of
+from trainform.console.files import OPTION, output_to
 from trainform.console.lines import echo, output_stream, terminal_width
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import project_root, require_project
@@ -128,7 +121,8 @@ def command(
             review = review_of_read(read, selection, hours, ask_cluster=not no_cluster)
     forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
-        _write(review, file, chosen)
+        with output_to(file):
+            _echo(_text(review, chosen, WIDTH_OF_FILES, None, full=True))
     _show(review, form, details, full=full)
     if saving is not None:
         saving.write(read)
@@ -189,13 +183,6 @@ def _selection(since: str) -> Selection:
 
 
 # --- writing
-
-
-def _write(review: Review, file: str, form: Form) -> None:
-    from trainform.console.files import output_to, was_read
-
-    with output_to(file, was_read):
-        _echo(_text(review, form, WIDTH_OF_FILES, None, full=True))
 
 
 def _echo(text: str) -> None:

@@ -28,7 +28,7 @@ _BEGINNINGS = {
 
 
 def forms_of(files: list[str]) -> dict[str, Form]:
-    """Return the files with the form of each. InputError if one cannot be written: it replaces only earlier reports."""
+    """Return the form of each file. Raises `InputError` if one cannot be written: only earlier reports are replaced."""
     problems = [problem for file in files for problem in _problems(file)]
     if problems:
         raise InputError(problems)
@@ -48,7 +48,7 @@ def _problems(file: str) -> Iterator[Problem]:
 
 
 def refuse_target(option: str, file: str, is_earlier: Callable[[Path], bool], others: Sequence[str]) -> None:
-    """Raise `InputError` if the file cannot be written, is one of the others, or exists and is no earlier one."""
+    """Raise `InputError` if the file cannot be written, is one of the others, or exists and is not an earlier one."""
     problems = [*_of_target(option, file, is_earlier, "is there already, and it is something else")]
     same = [other for other in others if not problems and target_of(other) == target_of(file)]
     problems += [Problem(option, file, f"is the same file as {other}", "name it once") for other in same]
@@ -57,7 +57,7 @@ def refuse_target(option: str, file: str, is_earlier: Callable[[Path], bool], ot
 
 
 def _of_target(option: str, file: str, is_earlier: Callable[[Path], bool], other: str) -> Iterator[Problem]:
-    """Yield what is wrong with the place of the file. other: the reason if a file is there that is no earlier one."""
+    """Yield the problems with the target. other: the reason for an existing file that is not an earlier one."""
     try:
         target = target_of(file)
         if Path(file).is_symlink():
@@ -75,7 +75,7 @@ def _of_target(option: str, file: str, is_earlier: Callable[[Path], bool], other
 
 
 def _is_report(target: Path, form: Form) -> bool:
-    """True for an empty file too."""
+    """Return True for an earlier report in this form, or an empty file."""
     with target.open("rb") as stream:
         beginning = stream.read(_LONGEST_BEGINNING)
     return not beginning or _BEGINNINGS[form].match(beginning) is not None

@@ -1,5 +1,5 @@
-"""What `trainform review` reads: the preview of each stack, the files beside it, and the cluster. Until the engine runs
-nothing heavy is imported."""
+"""Read the preview of each stack, its files and the cluster, for `trainform review`. Nothing heavy is imported before
+the engine runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ Begin = Callable[["StackFiles"], "LiveReads | None"]
 
 @contextlib.contextmanager
 def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
-    """What begins to read the cluster of a stack, where it is known which one it is. The reads end with the block."""
+    """Yield a function that begins to read the cluster of a stack, if its environment is known. The reads end with the
+    block."""
     with contextlib.ExitStack() as closing:
 
         def begin(files: StackFiles) -> LiveReads | None:
@@ -61,8 +62,8 @@ def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
 
 
 def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
-    """Run the previews side by side; check the files and read the cluster meanwhile. InputError with every
-    problem of the stacks' files of config, which says more than the engine's errors about them."""
+    """Run the previews in parallel; check the files and read the cluster meanwhile. Raises `InputError` with every
+    problem of the stacks' config files, which says more than the engine's errors."""
     with (
         ThreadPoolExecutor(1) as beside,
         _progress(stacks) as watch,
@@ -103,7 +104,7 @@ def _files_of(stack: str, root: Path) -> StackFiles:
 
 @contextlib.contextmanager
 def _progress(stacks: Sequence[str]) -> Iterator[Callable[[Sequence[str]], None]]:
-    """Say which previews run: of one it is said once."""
+    """Show which previews run; a single one is shown once."""
     if len(stacks) == 1:
         note(f"trainform: `pulumi preview -s {stacks[0]}` runs", err=True)
         yield lambda running: None
@@ -129,7 +130,7 @@ def _import_the_rest() -> None:
 
 
 def _preview_of(run: EngineRun) -> Preview:
-    """The preview of a run of the engine; one that failed if the engine ended before it had any."""
+    """Return the preview of a run of the engine; a failed one if the engine ended without a preview."""
     from trainform.review.policies import refusal
     from trainform.review.preview import Message
     from trainform.review.read import INCOMPLETE, read_preview
@@ -150,7 +151,7 @@ def _preview_of(run: EngineRun) -> Preview:
 
 
 def _without_steps(lines: Sequence[str]) -> Preview:
-    """The preview of an engine that wrote nothing but these lines."""
+    """Return the preview of an engine that wrote only these lines."""
     from trainform.review.preview import Preview
 
     begin = next((index for index, line in enumerate(lines) if line.startswith(ERROR)), 0)
@@ -161,7 +162,7 @@ def _without_steps(lines: Sequence[str]) -> Preview:
 
 
 def made_elsewhere(previews: Sequence[str], stacks: Sequence[str], begin: Begin) -> list[Read]:
-    """Read previews that were made elsewhere. stacks: those that they must be of, in the same order; none: any."""
+    """Read previews that were made elsewhere. stacks: the stack of each preview; empty: any."""
     if stacks and len(stacks) != len(previews):
         reason = f"there are {len(previews)} previews and {len(stacks)} stacks"
         raise CommandLineError(reason, "name the stack of each preview in the same order, or none")
@@ -191,7 +192,7 @@ def _made_elsewhere(given: str, stack: str | None, begin: Begin) -> Read:
 
 
 def _text_of(file: str, largest: int, option: str, fix: str) -> tuple[str, str]:
-    """Return the name of what is read, and its text. InputError in the words of the option."""
+    """Return the name of the source, and its text. Raises `InputError` for the option."""
     from trainform.console import files
 
     if file == STANDARD_INPUT:
@@ -203,7 +204,7 @@ def _text_of(file: str, largest: int, option: str, fix: str) -> tuple[str, str]:
 
 
 def written_before(given: str) -> Review:
-    """The report that an earlier review has written as JSON."""
+    """Return the report that an earlier review wrote as JSON."""
     from trainform.review.read import LARGEST
     from trainform.review.stored import FIX, read_review
 
@@ -212,7 +213,7 @@ def written_before(given: str) -> Review:
 
 
 def _stack_of(preview: Preview, stack: str | None) -> str:
-    """Return the stack of the preview. CommandLineError if another one was named, or if there is none."""
+    """Return the stack of the preview. Raises `CommandLineError` if another one was named, or if it has none."""
     named = next((step.urn.split(":")[2] for step in preview.steps if step.urn.count(":") > 2), None)
     if stack is None and named is None:
         raise CommandLineError("Missing argument 'STACK'", "name the stack: the preview has no resource that says it")

@@ -31,8 +31,8 @@ class Saving:
 
     @contextlib.contextmanager
     def gathering(self) -> Iterator[None]:
-        """Gather in a thread of its own while the preview runs. What it needs is imported before: two threads that
-        import modules which need each other find half of one."""
+        """Gather in a thread while the preview runs. The modules are imported before: two threads that import modules
+        which need each other find half of one."""
         import trainform.stacks.saved.gather  # noqa: F401
 
         with ThreadPoolExecutor(1) as beside:
@@ -40,8 +40,7 @@ class Saving:
             yield
 
     def write(self, read: Sequence[Read]) -> None:
-        """Write the file. TrainformError if something could not be gathered; a report is worth something without it."""
-        from trainform.console.files import was_read
+        """Write the file. Raises `TrainformError` if something could not be gathered; the report is printed before."""
         from trainform.stacks.saved.file import text_of
         from trainform.stacks.saved.preview import saved_review
 
@@ -53,7 +52,7 @@ class Saving:
             echo(f"trainform: {self.file} is not written:", err=True)
             raise
         refuse_save(self.file)  # a preview may take minutes, in which others may make a file of the name
-        with output_to(self.file, was_read):
+        with output_to(self.file):
             echo(*text.removesuffix("\n").split("\n"))
         words = shlex.quote(self.file)
         note(f"trainform: saved; `trainform apply {words}` applies what was reviewed, and nothing else", err=True)
@@ -66,7 +65,7 @@ def saving_of(
     reports: Mapping[str, object],
     given: Mapping[str, bool],
 ) -> Saving | None:
-    """Return how to save; None: not at all. reports: the files of the report. given: words that do not go with it."""
+    """Return how to save, None without a file. reports: files of the report. given: options that exclude it."""
     if file is None:
         return None
     refuse_beside(SAVE, given, "save the review of one stack that is previewed here")
@@ -79,7 +78,7 @@ def saving_of(
 
 
 def refuse_save(file: str, others: Sequence[str] = ()) -> None:
-    """Raise `InputError` if the file cannot be written, is one of the others, or exists and is no saved review."""
+    """Raise `InputError` if the file cannot be written, is one of the others, or exists and is not a saved review."""
     from trainform.stacks.saved.file import is_saved
 
     refuse_target(SAVE, file, is_saved, others)

@@ -1,4 +1,4 @@
-"""The stacks that `trainform review` takes: the named ones, all of an environment, or those that a change touches."""
+"""Stacks that the words of a command name: single ones, all of an environment, or all of the project."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def stacks_of(words: Sequence[str], environment: str | None, *, every: bool = Fa
 
 
 def refuse_repeated(stacks: Iterable[str]) -> None:
-    """Raise `CommandLineError` if a stack is there twice: its cost would be counted twice."""
+    """Raise `CommandLineError` if a stack is named twice: its cost would be counted twice."""
     counts = Counter(stack.rpartition("/")[2] for stack in stacks)
     twice = [stack for stack, count in counts.items() if count > 1]
     if twice:
@@ -70,7 +70,7 @@ def _only(root: Path) -> list[str]:
 
 
 def _in_environment(environment: str, root: Path) -> list[str]:
-    """Return all stacks in the environment, its own first. InputError with every problem of the stacks' files."""
+    """Return all stacks in the environment, its own first. Raises `InputError` with the problems of their files."""
     from trainform.deployed.stacks import environment_file, stacks_by_name
     from trainform.spec.environment import Environment
     from trainform.spec.load import find_file

@@ -22,15 +22,8 @@ from trainform.console.lines import note
 from trainform.errors import InputError
 from trainform.project import release_path, require_project, stack_path
 
-ToOption = Annotated[
-    str | None,
-    option(
-        "RELEASE|REVISION",
-        "What to restore. Default: the last deployment before the current one.",
-        "--to",
-        autocompletion=candidates.releases,
-    ),
-]
+TO = "What to restore. Default: the last deployment before the current one."
+ToOption = Annotated[str | None, option("RELEASE|REVISION", TO, "--to", autocompletion=candidates.releases)]
 
 
 @prints(*REPORT)

@@ -28,49 +28,23 @@ NOT_RUNNING = 1
 FAILING_COMMAND = "false"
 """A command that fails. `eval ""` succeeds, and the shell would continue with the user's own cluster and stacks."""
 
-EnvironmentOption = Annotated[
-    str | None,
-    environment_option(
-        f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context. Default: as the last time, "
-        "else two nodes without accelerators."
-    ),
-]
-FolderOption = Annotated[
-    Path | None,
-    option(
-        "DIR",
-        "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox next to the nearest Pulumi.yaml.",
-        "--folder",
-    ),
-]
-TimeoutOption = Annotated[
-    float | None,
-    option(
-        "SECONDS",
-        "Time limit for the start, without builds. Default: 90, and 20 more for each add-on.",
-        "--timeout",
-        min=1,
-    ),
-]
-WithOption = Annotated[
-    list[str] | None,
-    option(
-        "ADD-ONS",
-        f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay "
-        "until `down`.",
-        "--with",
-        autocompletion=candidates.addons,
-    ),
-]
-PurgeOption = Annotated[
-    bool,
-    typer.Option(
-        "--purge",
-        "--delete",
-        help="Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read "
-        "after that.",
-    ),
-]
+ENVIRONMENT = (
+    f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context. Default: as the last time, else two "
+    "nodes without accelerators."
+)
+FOLDER = "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox next to the nearest Pulumi.yaml."
+TIMEOUT = "Time limit for the start, without builds. Default: 90, and 20 more for each add-on."
+WITH = (
+    f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay until `down`."
+)
+PURGE = (
+    "Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read after that."
+)
+EnvironmentOption = Annotated[str | None, environment_option(ENVIRONMENT)]
+FolderOption = Annotated[Path | None, option("DIR", FOLDER, "--folder")]
+TimeoutOption = Annotated[float | None, option("SECONDS", TIMEOUT, "--timeout", min=1)]
+WithOption = Annotated[list[str] | None, option("ADD-ONS", WITH, "--with", autocompletion=candidates.addons)]
+PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help=PURGE)]
 
 
 @app.verb("up")
@@ -91,19 +65,17 @@ def up_command(
     run at the same time.
     """
     from trainform.cli.progress import display
-    from trainform.local.doctor.machine import sdk_fix
     from trainform.local.sandbox.addons import chosen_addons
     from trainform.local.sandbox.control import up
     from trainform.local.sandbox.folder import chosen_folder
     from trainform.local.toolchain.ensure import ensure
-    from trainform.spec.load import load_environment, project_root
+    from trainform.spec.load import load_environment
 
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
     loaded = None if environment is None else load_environment(from_input(environment)).or_raise()
     settings = structs.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
-    tools = ensure(progress)
-    sandbox = up(settings, tools, progress, timeout)
+    sandbox = up(settings, ensure(progress), progress, timeout)
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
     nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
     if form is Form.JSON:
@@ -111,8 +83,7 @@ def up_command(
         echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
         return
     echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
-    fix = sdk_fix(project_root(), tools.pulumi.home)
-    note(*([f"note: {fix}"] if fix else []), f"next: {following}")
+    note(f"next: {following}")
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import REPORT, WHICH_ENVIRONMENT, Form, environment_option, option, show_data, show_text
+from trainform.cli.arguments import REPORT, WHICH_ENVIRONMENT, Form, environment_option, option, show
 from trainform.console.lines import echo, note
 from trainform.console.secrets import masked
 from trainform.errors import TrainformError
@@ -27,26 +27,20 @@ if TYPE_CHECKING:
     from trainform.spec.environment import Environment
 
 SECONDS = 5.0
-FILE, RELEASE, UNKNOWN = "file", "release", "unknown"
-"""Sources that a stack follows."""
-DEPLOYED, PENDING = "deployed", "pending"
-"""The state of a stack. Pending: its file or release differs from the deployed experiment."""
-NOT_DEPLOYED = "Not deployed"
+UNKNOWN, NOT_DEPLOYED = "unknown", "Not deployed"
 COLUMNS = ("experiment", "environment", "phase", "accelerators", "age", "cost/h", "state")
 MORE_COLUMNS = ("release", "revision", "stack")
 OWNER, DRIFT = "owner", "drift"
 """Columns between `COLUMNS` and `MORE_COLUMNS`, shown if a row has a value."""
 
 
-EnvironmentsOption = Annotated[
-    list[str] | None, environment_option(f"{WHICH_ENVIRONMENT} May be repeated. Default: all of the project.")
-]
+ENVIRONMENT_HELP = f"{WHICH_ENVIRONMENT} May be repeated. Default: all of the project."
+DRIFT_HELP = "Add a column with the drift of each stack; this reads more from the cluster."
+EnvironmentsOption = Annotated[list[str] | None, environment_option(ENVIRONMENT_HELP)]
 ExperimentOption = Annotated[str | None, option("NAME", "Show this experiment.", autocompletion=candidates.experiments)]
 QueueOption = Annotated[str | None, option("NAME", "Show experiments of this queue.")]
 OwnerOption = Annotated[str | None, option("TEXT", "Show experiments whose `owner` contains this text.")]
-DriftOption = Annotated[
-    bool, typer.Option("--drift", help="Add a column with the drift of each stack; this reads more from the cluster.")
-]
+DriftOption = Annotated[bool, typer.Option("--drift", help=DRIFT_HELP)]
 
 
 @prints(*REPORT)
@@ -69,9 +63,11 @@ def command(
     """
     from trainform.deployed.overview import overview
     from trainform.deployed.stacks import load_project_stacks
+    from trainform.job.check import check_environment
 
     root = require_project()
-    loaded = _loaded(environments, root)
+    names = environments or known_names(ENVIRONMENTS, root)
+    loaded = [check_environment(name, None if environments else root).or_raise() for name in dict.fromkeys(names)]
     found = overview(loaded, SECONDS)
     stacks = {stack.full_name: stack for stack in load_project_stacks(known_stacks(root), root)[0]}
     filters = {"experiment": experiment, "queue": queue, "owner": owner}
@@ -81,23 +77,14 @@ def command(
         [_described(row, outcome, stacks.get(row.stack), root) for row, outcome in zip(rows, outcomes, strict=True)]
     )
     totals = _totals(rows, found)
-    if form is Form.JSON:
-        not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
-        show_data({"ok": not not_read, "stacks": described, "not_read": not_read})
-    elif form is Form.MARKDOWN:
-        show_text(form, _sections(described, found, totals))
-    else:
+    if form is Form.TEXT:
         _print(described, found, totals)
+    else:
+        not_read = [{"environment": name, "error": error.as_dict()} for name, error in found.not_read.items()]
+        data = {"ok": not not_read, "stacks": described, "not_read": not_read}
+        show(form, data, _sections(described, found, totals))
     if found.not_read:
         raise typer.Exit(1)
-
-
-def _loaded(names: Sequence[str] | None, root: Path) -> list[Environment]:
-    """Return the named environments, or all of the project."""
-    from trainform.job.check import check_environment
-
-    chosen = names if names else known_names(ENVIRONMENTS, root)
-    return [check_environment(name, None if names else root).or_raise() for name in dict.fromkeys(chosen)]
 
 
 def _not_deployed(found: Overview, environments: Sequence[Environment], stacks: Iterable[ProjectStack]) -> list[Row]:
@@ -150,7 +137,7 @@ def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Pa
         **{field: value for field, value in structs.asdict(row).items() if field not in ("cost", "content")},
         "state": UNKNOWN if stack is None else _state(row, stack, root),
         "release": release,
-        "follows": UNKNOWN if stack is None else FILE if release is None else RELEASE,
+        "follows": UNKNOWN if stack is None else "file" if release is None else "release",
         "cost_per_hour": cost,
         "age": age(row.created, datetime.datetime.now(datetime.UTC)),
         DRIFT: drift,
@@ -158,20 +145,19 @@ def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Pa
 
 
 def _state(row: Row, stack: ProjectStack, root: Path) -> str:
+    """Return `pending` if the stack's file or release differs from the deployed experiment."""
     from trainform.deployed.stacks import is_pending
     from trainform.errors import InputError
 
     if row.unreadable:
         return UNKNOWN
     try:
-        return PENDING if is_pending(stack, row.content, root) else DEPLOYED
+        return "pending" if is_pending(stack, row.content, root) else "deployed"
     except InputError:
         return UNKNOWN
 
 
 # --- forms
-
-FOLLOWED = {FILE: "follows file", UNKNOWN: UNKNOWN}
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
@@ -190,7 +176,7 @@ def _cells(row: Mapping[str, Any], extra: Sequence[str]) -> list[str]:
         "" if cost is None else f"{cost['amount']:.2f} {cost['currency']}",
         row["state"],
         *(row[name] for name in extra),
-        FOLLOWED[row["follows"]] if row["release"] is None else row["release"],
+        {"file": "follows file", "release": row["release"], UNKNOWN: UNKNOWN}[row["follows"]],
         row["revision"],
         row["stack"],
     ]

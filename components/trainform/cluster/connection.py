@@ -27,7 +27,6 @@ from trainform.project import ENVIRONMENTS, known_names, project_root, sandbox_u
 from trainform.spec.libyaml import Loader
 from trainform.spec.read import check_events, read_mapping, syntax_problem
 
-NO_API_FIX = "check `server` of the kubeconfig: a proxy or a web server may answer there"
 CREDENTIALS_FIX = (
     "run the command of `exec` in the kubeconfig by hand; trainform reads tokens of "
     "client.authentication.k8s.io/v1beta1"
@@ -192,11 +191,12 @@ def _trouble(error: Exception, name: str, place: str) -> ClusterError:
 
 def not_a_kubernetes_api(place: str, found: str) -> ClusterError:
     """Return the error for a server that is not a Kubernetes API. found: the evidence."""
-    return ClusterError(f"{place} does not answer as a Kubernetes API ({found})", NO_API_FIX)
+    fix = "check `server` of the kubeconfig: a proxy or a web server may answer there"
+    return ClusterError(f"{place} does not answer as a Kubernetes API ({found})", fix)
 
 
 def _is_credentials_error(error: Exception) -> bool:
-    """True if the error comes from lightkube's module that runs the command of the kubeconfig and reads the token."""
+    """Return True for an error of lightkube's module that runs the kubeconfig's command and reads the token."""
     place = error.__traceback__
     while place is not None and place.tb_frame.f_globals.get("__name__") != client_adapter.__name__:
         place = place.tb_next

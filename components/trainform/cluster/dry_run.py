@@ -55,8 +55,6 @@ class DryRun(Struct, frozen=True):
 
     what: str
     request: Request
-    body: dict[str, Any]
-    """The object in which a refused field is located."""
     role: str = ""
     """The role of a pod template; "" for an object."""
     patches: tuple[str, ...] = ()
@@ -90,7 +88,7 @@ def dry_runs(
         }
         patches = tuple(path for path in plan.overrides if path in (template.path, "manifest_overrides.job"))
         request = Request("POST", templates_path, _DRY, body)
-        runs.append(DryRun(f"the pods of {template.role}", request, body, template.role, patches))
+        runs.append(DryRun(f"the pods of {template.role}", request, template.role, patches))
     for manifest in manifests:
         if manifest.is_job and not stack.leaves(manifest):
             job = manifest.body
@@ -109,7 +107,6 @@ def dry_run_of(manifest: Manifest, url: str, stack: StackContext, plan: Plan | N
     return DryRun(
         f"{kind} {name}",
         Request("PATCH", url, {**_DRY, "force": force}, body),
-        body,
         patches=() if plan is None else tuple(override_paths(plan, manifest)),
         late=manifest.late_refusals,
         path=path,
@@ -163,7 +160,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
 
 def _makes_room(run: DryRun, stack: StackContext) -> bool:
     """Return True if `up` may make room in the quota: it deletes a job of the same kind first, and no PodTemplate."""
-    kind = str(run.body.get("kind", ""))
+    kind = str(mapping(run.request.body).get("kind", ""))
     return not run.path and (kind == "PodTemplate" or any(kind == applied for applied, _, _ in stack.applied))
 
 
@@ -200,7 +197,7 @@ def _problem(run: DryRun, plan: Plan | None, fields: Sequence[str], reason: str)
     with_field = shown if not fields or fields[0] in shown else f"{shown} ({fields[0]})"
     if plan is None or run.path:
         return Problem(run.path, None, with_field, run.fix if run.fix else "change what the message names")
-    places = [place_in(run.body, field) for field in fields]
+    places = [place_in(mapping(run.request.body), field) for field in fields]
     roles = [place.role or run.role for place in places] or [run.role]
     paths = (experiment_field(plan, place, role) for place, role in zip(places, roles, strict=False))
     path = next(filter(None, paths), "")

@@ -96,9 +96,9 @@ def _path_in(patch: Any, names: Sequence[str]) -> list[str]:
 
 def set_by_patches(plan: Plan, patches: Iterable[str]) -> str:
     """Return the places that these merge patches set, the first of them."""
-    return list_names([place for path in patches for place in patched_paths(_patch(plan, path), path)], MOST_SHOWN)
-
-
-def _patch(plan: Plan, path: str) -> Any:
-    first, name = path.split(".")[:2]
-    return plan.by_name[name].overrides if first == "roles" else plan.manifest_overrides[name]
+    places = list[str]()
+    for path in patches:
+        first, name = path.split(".")[:2]
+        patch = plan.by_name[name].overrides if first == "roles" else plan.manifest_overrides[name]
+        places += patched_paths(patch, path)
+    return list_names(places, MOST_SHOWN)

@@ -53,9 +53,8 @@ def identity_problem(connection: ClusterApi, expected: str, bound: str, gone: st
         reason = (
             f"{bound} is bound to this cluster, and this account may not read which one {place(connection)} leads to"
         )
-        return Problem(
-            FIELD, expected, reason, f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}"
-        )
+        fix = f"ask the platform team for `get` of the namespace {defaults.KUBE_SYSTEM}"
+        return Problem(FIELD, expected, reason, fix)
     reason = f"{bound} is bound to this cluster, and {place(connection)} leads to another one, whose UID is {found}"
     example = ", such as an earlier sandbox" if is_sandbox(connection) else ""
     fix = f"set KUBECONFIG to the file of the right cluster; if that cluster is gone for ever{example}: {gone}"

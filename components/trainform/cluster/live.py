@@ -184,6 +184,8 @@ def _facts(
     pods = reads.result("pods", NO_HOLDERS)
     holding = None if pods is None else [pod for pod in pods if pod.holds]
     every = _queues(reads, holding)
+    # gangs wait in a queue before their pods exist
+    gangs = {group.job: group.requests for group in reads.result("pod groups", NO_HOLDERS) or () if group.requests}
     deployed = reads.result(RECORDS)
     drift, missing = _drift(reads, objects)
     gone = [*missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
@@ -196,17 +198,12 @@ def _facts(
         quotas=_quotas(reads, pods),
         kueue=_kueue(reads),
         priorities=priorities(holding or ()),
-        waiting=held_by_job(pod for pod in pods or () if pod.waits) | _waiting_groups(reads),
+        waiting=held_by_job(pod for pod in pods or () if pod.waits) | gangs,
         deployed=None if deployed is None else frozenset(filter(None, deployed)),
         drift=drift,
         missing=tuple(dict.fromkeys(gone)),
         not_read=reads.not_read,
     )
-
-
-def _waiting_groups(reads: LiveReads) -> dict[str, dict[str, str]]:
-    """Return what the gangs request that wait in a queue before their pods exist, by job."""
-    return {group.job: group.requests for group in reads.result("pod groups", NO_HOLDERS) or () if group.requests}
 
 
 def _shown(item: AppliedObject) -> str:

@@ -55,7 +55,7 @@ class Drift(Struct, frozen=True):
 
 
 def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Drift]:
-    """Yield the fields of the applied object that differ in the live one."""
+    """Return the fields of the applied object that differ in the live one."""
     kind = str(applied.get("kind", ""))
     ours = _drop_tool_fields({
         field: value
@@ -69,8 +69,7 @@ def drift_of(applied: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[Dr
         if (each.before is not None or isinstance(each.keys[-1], int))
         and not any(str(key).startswith("__") for key in each.keys)
     ]
-    for _, drift in _drifts(found, applied, live):
-        yield drift
+    return (drift for _, drift in _drifts(found, applied, live))
 
 
 def drift_from(answer: Mapping[str, Any], live: Mapping[str, Any]) -> Iterator[tuple[Path, Drift]]:
@@ -152,9 +151,7 @@ def value_at(value: Any, path: Path) -> Any:
 
 
 def _is_item(item: Any, part: str) -> bool:
-    if not isinstance(item, Mapping):
-        return str(item) == part
-    return part in _names(item)
+    return part in _names(item) if isinstance(item, Mapping) else str(item) == part
 
 
 def _writes_status(entry: Mapping[str, Any]) -> bool:

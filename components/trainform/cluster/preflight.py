@@ -75,14 +75,12 @@ def check_objects(
         if metadata.get("namespace") is not None and metadata["namespace"] not in made_here
     }
     namespaces = [(cluster.get("Namespace", name), name, environment) for name, environment in sorted(needed)]
-    return _checked(
-        cluster,
-        [
-            partial(_crds, cluster, crds),
-            *(partial(_namespace, cluster, *namespace, stack) for namespace in namespaces),
-            partial(_check_existing, cluster, manifests, stack),
-        ],
-    )
+    checks = [
+        partial(_crds, cluster, crds),
+        *(partial(_namespace, cluster, *namespace, stack) for namespace in namespaces),
+        partial(_check_existing, cluster, manifests, stack),
+    ]
+    return _checked(cluster, checks)
 
 
 def _checked(cluster: Cluster, checks: Sequence[Callable[[], Outcome]]) -> Outcome:

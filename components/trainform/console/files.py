@@ -10,7 +10,7 @@ import functools
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -101,11 +101,11 @@ PATH_FIX = "give the path of a file, or `-` for standard output"
 
 
 @contextlib.contextmanager
-def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[None]:
+def output_to(file: str | None) -> Iterator[None]:
     """Redirect standard output inside the block to a temporary file, which replaces `file` at its end.
 
     After an error or a signal, `file` is unchanged. Of a link the target is replaced. Raises `InputError` if the file
-    cannot be written, or if `is_input` says that the command has read it.
+    cannot be written, or if this process has read it.
     """
     if file is None or file == STANDARD_OUTPUT:
         yield
@@ -118,7 +118,7 @@ def output_to(file: str | None, is_input: Callable[[Path], bool]) -> Iterator[No
             raise _not_written(file, error) from None
         with contextlib.redirect_stdout(stream):
             yield
-        if is_input(target):
+        if was_read(target):
             reason = "is an input file of this command and would be overwritten"
             raise _refused(file, reason, "give the path of another file")
 

@@ -35,7 +35,7 @@ def escaped(text: str) -> str:
     """Return the text on one line, with invisible characters as Python's escapes. A second call changes nothing."""
     if is_visible(text):
         return text
-    return "".join(character if is_visible(character) else _escape(character) for character in text)
+    return "".join(each if is_visible(each) else each.encode("unicode_escape").decode() for each in text)
 
 
 def strip_invisible(text: str) -> str:
@@ -78,10 +78,6 @@ def wrapped(text: str, width: int) -> list[str]:
 def is_visible(text: str) -> bool:
     """Return True if `escaped` changes nothing."""
     return text.isprintable() and _BLANK.search(text) is None
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 _QUIET = contextvars.ContextVar("quiet", default=False)
@@ -163,7 +159,7 @@ def output_stream(err: bool = False) -> TextIO:
     """
     name = "stderr" if err else "stdout"
     if getattr(sys, name) is None:
-        setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - it stays open
+        discard_output(err)
     stream: TextIO = getattr(sys, name)
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from trainform.deployed.engine import exported, printed
+from trainform.deployed.engine import backend_url, exported
 from trainform.deployed.state import record_in
 from trainform.deployed.updates import ALL, Update, updates
 from trainform.errors import TrainformError, without_credentials
@@ -34,8 +34,8 @@ class EarlierDeployment(Struct, frozen=True):
 def earlier_deployments(experiment: str, stack: str, root: Path) -> Iterator[EarlierDeployment]:
     """Yield what the stack had deployed, the newest first. TrainformError if the backend has no earlier states."""
     done = updates(stack, root, ALL)
-    url = str(json.loads(printed(root, "whoami", "--verbose", "--json")).get("url", ""))
-    scheme, files = urlsplit(url).scheme, list[Path]()
+    url, files = backend_url(root), list[Path]()
+    scheme = urlsplit(url).scheme
     if scheme == FOLDER:
         files = history_files(_folder(url, root), project_name(root), stack.rpartition("/")[2])
         done = done[: len(files)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trainform.errors import MASK, ToolchainError, TrainformError, without_credentials
+from trainform.manifests.manifest import mapping
 
 NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 WHICH = "`trainform doctor` shows which pulumi is on PATH"
@@ -27,22 +28,8 @@ _FIXES = {
 }
 
 # Options of the engine that show secrets, write files, or change its output. Each is a variable too.
-REFUSED = {
-    "debug": "it prints secrets",
-    "logtostderr": "it prints secrets",
-    "logflow": "it prints secrets",
-    "verbose": "it prints secrets",
-    "show-secrets": "it prints secrets",
-    "tracing": "it sends secrets elsewhere",
-    "otel-traces": "it sends secrets elsewhere",
-    "event-log": "it writes secrets to a file",
-    "save-plan": "it writes another file",
-    "import-file": "it writes another file",
-    "output": "the review needs the engine's events",
-    "json": "the review sets it itself",
-    "stack": "the review sets it itself",
-    "diff": "it is another form of output",
-}
+_SHOW_SECRETS = ("debug", "logtostderr", "logflow", "verbose", "show-secrets", "tracing", "otel-traces", "event-log")
+_WRITE_FILES, _CHANGE_OUTPUT = ("save-plan", "import-file"), ("output", "json", "stack", "diff")
 # Options by which Pulumi would read other files than trainform. As a variable each holds for every command.
 _ELSEWHERE = {
     "cwd": "leads Pulumi to another project than this one",
@@ -55,7 +42,7 @@ def _variable(option: str) -> str:
     return f"PULUMI_OPTION_{option.replace('-', '_').upper()}"
 
 
-_DEBUGGING = ("PULUMI_DEBUG_", *map(_variable, REFUSED))
+_DEBUGGING = ("PULUMI_DEBUG_", *map(_variable, _SHOW_SECRETS + _WRITE_FILES + _CHANGE_OUTPUT))
 _SHORTEST_SECRET = 8
 _FOLDER = "PWD"  # the shell's folder, whose name looks like that of a password
 
@@ -88,14 +75,11 @@ def mask_variables(text: str, environ: Mapping[str, str], mask: str) -> str:
     return text
 
 
-def printed(root: Path, *words: str, text: str | None = None, nothing: int | None = None) -> str:
+def printed(root: Path, *words: str, text: str = "", nothing: int | None = None) -> str:
     """Return the standard output of a command. text: its standard input. nothing: the exit code for nothing to print.
     TrainformError with its errors if it fails."""
-    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
     whole, environ = [pulumi(), *words, "--non-interactive", "--color", "never"], engine_environ()
-    ran: subprocess.CompletedProcess[str] = subprocess.run(
-        whole, cwd=root, env=environ, capture_output=True, text=True, check=False, **given
-    )
+    ran = subprocess.run(whole, cwd=root, env=environ, capture_output=True, text=True, check=False, input=text)
     if ran.returncode == nothing:
         return ""
     if ran.returncode != 0:
@@ -117,6 +101,11 @@ def exported(stack: str, root: Path, number: int | None = None, nothing: int | N
     if not isinstance(found, dict):
         raise TrainformError("what `pulumi stack export` prints is not the state of a stack", WHICH)
     return found
+
+
+def backend_url(root: Path) -> str:
+    """Return the address of the backend that keeps the states of stacks."""
+    return str(mapping(as_json(printed(root, "whoami", "--verbose", "--json"), "whoami")).get("url", ""))
 
 
 def as_json(text: str, verb: str) -> Any:

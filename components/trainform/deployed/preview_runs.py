@@ -1,10 +1,16 @@
-"""Runs `pulumi preview` for its event stream, which has secrets in clear and stays in memory."""
+"""Run `pulumi preview` for its event stream, which has secrets in clear and stays in memory.
+
+The preview of a stack that the backend does not have runs in a temporary copy of the project, since `pulumi stack init`
+in the project would write a salt into the stack's file. The copy has Pulumi.yaml and `stacks/`, and a folder for the
+state with its own passphrase. Everything else is linked.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -16,9 +22,9 @@ from subprocess import DEVNULL, PIPE
 
 from trainform.console.lines import MASK, strip_sequences
 from trainform.console.signals import exit_on_termination, signals_delayed
-from trainform.deployed import unknown_stack
 from trainform.deployed.engine import engine_environ, mask_variables, pulumi
 from trainform.errors import TrainformError
+from trainform.project import PROJECT_FILE, stack_path
 
 STREAMING = "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"
 GRACE_SECONDS = 10.0
@@ -81,13 +87,13 @@ class _Engines:
     def run(self, stack: str) -> EngineRun:
         """Run the preview of a stack to its end; of a stack that the backend does not have, in a copy."""
         found = self._run(stack, [*self._words, "-s", stack], self._folder, self._environ)
-        if found.code == 0 or unknown_stack.NO_STACK not in found.errors:
+        if found.code == 0 or NO_STACK not in found.errors:
             return found
         short = stack.rpartition("/")[2]
         try:
-            if unknown_stack.has_encrypted_values(short, self._folder):
-                return dataclasses.replace(found, errors=unknown_stack.ENCRYPTED.format(stack=short))
-            with unknown_stack.temporary_copy(short, self._folder, self._environ) as (folder, environ):
+            if has_encrypted_values(short, self._folder):
+                return dataclasses.replace(found, errors=ENCRYPTED.format(stack=short))
+            with temporary_copy(short, self._folder, self._environ) as (folder, environ):
                 made = self._run(stack, [pulumi(), "stack", "init", short, "--no-select"], folder, environ)
                 if made.code:
                     return found
@@ -95,7 +101,7 @@ class _Engines:
         except (OSError, TrainformError):  # what is wrong with the files is reported by their own check
             return found
         text, errors = (each.replace(str(folder), str(self._folder)) for each in (again.text, again.errors))
-        return EngineRun(text, again.code, errors, unknown_stack.NOTE.format(stack=short))
+        return EngineRun(text, again.code, errors, NOTE.format(stack=short))
 
     def _run(self, stack: str, words: Sequence[str], folder: Path, environ: Mapping[str, str]) -> EngineRun:
         process = self._start(stack, words, folder, environ)
@@ -149,3 +155,49 @@ def _wait(processes: Sequence[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, until - time.monotonic()))
+
+
+NO_STACK = "no stack named"
+"""The engine says it of a stack that its backend does not have."""
+NOTE = (
+    "The backend does not have the stack {stack}: the preview ran in a temporary copy of the project, with an empty "
+    "state. `pulumi stack select --create {stack}` creates it."
+)
+ENCRYPTED = (
+    "error: not previewed: needs its passphrase: the backend does not have the stack {stack}, and its file has "
+    "encrypted values\nfix: `pulumi stack select --create {stack}` with the passphrase of the file"
+)
+_ENCRYPTION = re.compile(r"^(encryptionsalt|encryptedkey|secretsprovider):.*\n?", re.MULTILINE)
+_SECURE = re.compile(r"(?:^|[\s{,])[\"']?secure[\"']?\s*:", re.MULTILINE)
+STACKS = "stacks"
+
+
+def has_encrypted_values(stack: str, root: Path) -> bool:
+    """Return True if the stack's file has a value that only its passphrase or key can read."""
+    return _SECURE.search((root / stack_path(stack)).read_text(encoding="utf-8")) is not None
+
+
+@contextlib.contextmanager
+def temporary_copy(stack: str, root: Path, environ: Mapping[str, str]) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Copy the project as long as the block runs; return its folder, and the variables for the engine."""
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="trainform-preview-") as name:
+        folder, state = Path(name) / "project", Path(name) / "state"
+        (folder / STACKS).mkdir(parents=True)
+        state.mkdir()
+        _link(root, folder, {PROJECT_FILE, STACKS})
+        shutil.copy(root / PROJECT_FILE, folder / PROJECT_FILE)
+        _link(root / STACKS, folder / STACKS, {Path(stack_path(stack)).name})
+        text = (root / stack_path(stack)).read_text(encoding="utf-8")
+        (folder / stack_path(stack)).write_text(_ENCRYPTION.sub("", text), encoding="utf-8")
+        kept = {key: value for key, value in environ.items() if key != "PULUMI_CONFIG_PASSPHRASE_FILE"}
+        own = {"PULUMI_BACKEND_URL": state.as_uri(), "PULUMI_CONFIG_PASSPHRASE": os.urandom(16).hex()}
+        yield folder, kept | own
+
+
+def _link(source: Path, target: Path, without: set[str]) -> None:
+    for entry in source.iterdir():
+        if entry.name not in without:
+            (target / entry.name).symlink_to(entry.absolute(), target_is_directory=entry.is_dir())

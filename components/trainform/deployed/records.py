@@ -33,7 +33,7 @@ class DeploymentRecord(Struct, frozen=True):
 
     @property
     def stack(self) -> str:
-        """The stack that deployed it, PROJECT/STACK; "" if the record is of an earlier trainform."""
+        """Return the stack that deployed it, PROJECT/STACK; "" if the record is of an earlier trainform."""
         return str(mapping(self.metadata.get("annotations")).get(defaults.STACK_ANNOTATION, ""))
 
 

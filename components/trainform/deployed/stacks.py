@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -37,12 +38,12 @@ class ProjectStack(Struct, frozen=True):
 
     @property
     def full_name(self) -> str:
-        """Pulumi's name of it, PROJECT/STACK: it is the mark on the record of what the stack has deployed."""
+        """Return Pulumi's name of it, PROJECT/STACK: it is the mark on the record of what the stack has deployed."""
         return f"{self.project}/{self.name}"
 
     @property
     def namespace(self) -> str:
-        """The namespace of its objects."""
+        """Return the namespace of its objects."""
         return self.environment.namespace.name
 
 
@@ -70,14 +71,7 @@ def _loaded(name: str, root: Path, load: Load, given: str = STACK) -> ProjectSta
 
 def _environments(root: Path) -> Load:
     """Return a function that reads the file of each environment once."""
-    found: dict[str, Environment] = {}
-
-    def load(name: str) -> Environment:
-        if name not in found:
-            found[name] = check_environment(name, root).or_raise()
-        return found[name]
-
-    return load
+    return functools.cache(lambda name: check_environment(name, root).or_raise())
 
 
 def stacks_by_name(root: Path) -> dict[str, Stack]:

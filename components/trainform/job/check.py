@@ -28,7 +28,7 @@ ModelT = TypeVar("ModelT", Experiment, Environment)
 
 
 def check_environment(environment: Environment | Given, root: Path | None = None) -> LoadResult[Environment]:
-    """The environment, given as a model, a name, a path or a text, with the problems that it has by itself."""
+    """Return the environment, given as a model, a name, a path or a text, with the problems that it has by itself."""
     wrong = parameter_problems(Environment, environment)
     if wrong:
         return LoadResult(None, tuple(wrong), NOWHERE)
@@ -42,8 +42,8 @@ def check_environment(environment: Environment | Given, root: Path | None = None
 def load_experiment(
     experiment: Experiment | Given, root: Path | None = None, environment: str = "", tried: Sequence[Assignment] = ()
 ) -> LoadResult[Experiment]:
-    """The experiment as it is in the environment of this name, with the problems that it has by itself; `tried` as for
-    `check_experiment`."""
+    """Return the experiment as it is in the environment of this name, with the problems that it has by itself; `tried`
+    as for `check_experiment`."""
     wrong = parameter_problems(Experiment, experiment)
     if wrong:
         return LoadResult(None, tuple(wrong), NOWHERE)
@@ -60,8 +60,8 @@ def _of_model(model: ModelT) -> LoadResult[ModelT]:
 
 
 def without_consequences(found: Iterable[Problem], loaded: LoadResult[Any], left_out: Set[str]) -> list[Problem]:
-    """The problems with their lines, without those that only follow from a problem which the file has at the same place
-    or above it, or from a name that was left out of the model."""
+    """Return the problems with their lines, without those that only follow from a problem which the file has at the
+    same place or above it, or from a name that was left out of the model."""
     places = {problem.path for problem in loaded.problems if problem.source in ("", loaded.source.name)}
     located = [
         loaded.source.locate(problem)
@@ -77,8 +77,8 @@ def without_consequences(found: Iterable[Problem], loaded: LoadResult[Any], left
 
 
 def _within(path: str, places: Set[str]) -> bool:
-    """True if the path, or a path above it, is one of the places. Keys have dots of their own, so each dot may be the
-    end of one."""
+    """Return True if the path, or a path above it, is one of the places. Keys have dots of their own, so each dot may
+    be the end of one."""
     if not places:
         return False
     return path in places or any(path[: end.start()] in places for end in re.finditer(r"[.\[]", path))
@@ -103,7 +103,7 @@ class CheckedJob(Struct, frozen=True):
     """The release in which the experiment is; None if it is in its own file, or in none."""
 
     def or_raise(self) -> RenderedJob:
-        """The job; InputError with every problem where there is one."""
+        """Return the job; InputError with every problem where there is one."""
         if self.problems or self.job is None:
             raise InputError(self.problems)
         return self.job
@@ -152,8 +152,8 @@ def check_experiment(
 
 
 def _of_both(job: RenderedJob, loaded: LoadResult[Experiment], left_out: Set[str]) -> list[Problem]:
-    """The problems of the job with their lines. What the experiment has before its overlay is listed once, whether it
-    is in force or not."""
+    """Return the problems of the job with their lines. What the experiment has before its overlay is listed once,
+    whether it is in force or not."""
     before = structs.replace(loaded, source=structs.replace(loaded.source, layers=()))
     of_base = without_consequences(job.of_base, before, left_out)
     listed = {(problem.path, problem.code) for problem in of_base}
@@ -179,11 +179,11 @@ class CheckedPlatform(Struct, frozen=True):
 
     @property
     def environment(self) -> str:
-        """The environment's name."""
+        """Return the environment's name."""
         return self.name if self.platform is None else self.platform.environment.name
 
     def or_raise(self) -> RenderedPlatform:
-        """The environment with its objects; InputError with every problem where there is one."""
+        """Return the environment with its objects; InputError with every problem where there is one."""
         if self.problems or self.platform is None:
             raise InputError(self.problems)
         return self.platform

@@ -54,22 +54,14 @@ from trainform.spec.overlay import merged
 
 
 def override_paths(plan: Plan, manifest: Manifest) -> list[str]:
-    """Paths of the user's fields whose merge patches are in the object. Patches of roles are in the job object."""
+    """Return the paths of the user's merge patches that are in the object. Those of roles are in the job object."""
     key = override_key(manifest)
     roles = [f"roles.{role.name}.pod_overrides" for role in plan.roles if role.overrides] if key == "job" else []
     return [*roles, *([f"manifest_overrides.{key}"] if key in plan.manifest_overrides else [])]
 
 
-def patched(plan: Plan, manifest: Manifest) -> Manifest:
-    """The object with the user's merge patch applied."""
-    patch = plan.manifest_overrides.get(override_key(manifest))
-    if patch is None:
-        return manifest
-    return structs.replace(manifest, body=merge_patch(manifest.body, patch))
-
-
 def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
-    """The plan with this revision, also if the experiment has problems. The names of the pods are those of its
+    """Return the plan with this revision, also if the experiment has problems. The names of the pods are those of its
     backend."""
     backend = BACKENDS[chosen_backend(experiment, environment)]
     naming, groups = backend.naming(experiment), backend.groups(experiment)
@@ -79,23 +71,28 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
 
 
 def job_manifests(plan: Plan) -> list[Manifest]:
-    """Every object in the order in which they are created, with the user's merge patches. The last is the record of
-    what is deployed, if there is one."""
+    """Return every object in the order in which they are created, with the user's merge patches. The last is the record
+    of what is deployed, if there is one."""
     return [*patched_manifests(plan, rendered_manifests(plan)), *record_manifests(plan)]
 
 
 def record_manifests(plan: Plan) -> list[Manifest]:
-    """The record of what is deployed; empty if the plan has none."""
+    """Return the record of what is deployed; empty if the plan has none."""
     return [] if plan.record is None else [with_own_annotations(deployed(plan.record, plan))]
 
 
 def patched_manifests(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest]:
-    """The objects with the user's merge patches."""
-    return [with_own_annotations(patched(plan, manifest), override_paths(plan, manifest)) for manifest in rendered]
+    """Return the objects with the user's merge patches."""
+    manifests = []
+    for manifest in rendered:
+        patch = plan.manifest_overrides.get(override_key(manifest))
+        body = manifest.body if patch is None else merge_patch(manifest.body, patch)
+        manifests.append(with_own_annotations(structs.replace(manifest, body=body), override_paths(plan, manifest)))
+    return manifests
 
 
 def rendered_manifests(plan: Plan) -> list[Manifest]:
-    """The objects in the order in which they are created, as they are without patches."""
+    """Return the objects in the order in which they are created, as they are without patches."""
     backend, labels = BACKENDS[plan.backend], experiment_labels(plan)
     service, pods = plan.rendezvous.service, pod_selector(plan.experiment)
     return [
@@ -143,7 +140,7 @@ def put_revision(rendered: RenderedT, placeholder: str, number: str) -> Rendered
 
 
 def revision(manifests: Iterable[Manifest], plan: Plan, in_place: Iterable[str]) -> str:
-    """The hash of everything that cannot change while the job runs.
+    """Return the hash of everything that cannot change while the job runs.
 
     manifests: every object of the job. The plan's own revision must be `DRAFT_REVISION`, since names and addresses
     contain it. in_place: the paths in the job object that its backend changes in place.
@@ -163,7 +160,7 @@ def revision(manifests: Iterable[Manifest], plan: Plan, in_place: Iterable[str])
 
 
 def immutable_part(job: dict[str, Any], paths: Iterable[str]) -> Any:
-    """The spec of a job object without the fields that change in place; their paths are such as
+    """Return the spec of a job object without the fields that change in place; their paths are such as
     `spec.tasks.*.replicas`."""
     body = {"spec": copy.deepcopy(job["spec"])}
     for path in paths:
@@ -187,8 +184,8 @@ def changes(
 
 
 def change_in_job(path: str, change: OnChange, scaling: Collection[str], in_place: Iterable[str]) -> OnChange:
-    """The change for one job. scaling: its roles whose replicas no process knows. in_place: the paths in the job object
-    that its backend changes in place."""
+    """Return the change for one job. scaling: its roles whose replicas no process knows. in_place: the paths in the job
+    object that its backend changes in place."""
     keys = {path.rpartition(".")[2] for path in in_place}
     if change not in (OnChange.IN_PLACE_BY_BACKEND, OnChange.IN_PLACE_WITHOUT_RANKS):
         return change
@@ -223,8 +220,8 @@ class RenderedJob(Struct, frozen=True):
 
     @property
     def crds(self) -> tuple[str, ...]:
-        """The custom resource definitions that the cluster must have: the operator's, and Volcano's queue if Volcano
-        admits the job."""
+        """Return the custom resource definitions that the cluster must have: the operator's, and Volcano's queue if
+        Volcano admits the job."""
         needed = BACKENDS[self.plan.backend].crds(self.plan)
         return (*needed, *(QUEUE_CRDS if self.plan.admission == defaults.VOLCANO else ()))
 
@@ -232,7 +229,7 @@ class RenderedJob(Struct, frozen=True):
 def render_job(
     experiment: Experiment, environment: Environment, run: int = 1, *, today: datetime.date | None = None
 ) -> RenderedJob:
-    """The job of the experiment in the environment, without a cluster. `run` counts repetitions of an unchanged
+    """Return the job of the experiment in the environment, without a cluster. `run` counts repetitions of an unchanged
     experiment, from 1. `today` is compared with the last day of waivers; None: no waiver holds.
 
     Plan and objects are rendered once, with a placeholder for the revision. The rules check the draft, whose revision
@@ -297,7 +294,7 @@ def _with_valid_patches(
 
 
 def _secrets_of_base(experiment: Experiment, environment: Environment, plan: Plan) -> tuple[Problem, ...]:
-    """Secrets in the experiment before its overlay, and in those of all environments: the record keeps them too."""
+    """Return secrets in the experiment before its overlay, and in all overlays: the record keeps them too."""
     if experiment.base is None:
         return ()
     found = judge(Judged({}, (), experiment.base.user_set()), environment, [BY_CODE[SECRETS]])

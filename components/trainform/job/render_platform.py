@@ -35,7 +35,7 @@ class RenderedPlatform(Struct, frozen=True):
 
 
 def render_platform(environment: Environment) -> RenderedPlatform:
-    """The objects of the environment's stack, judged by its limits. Raises InputError with every problem of the
+    """Return the objects of the environment's stack, judged by its limits. Raises InputError with every problem of the
     environment's file."""
     manifests = platform_manifests(environment)
     judged = Judged({manifest.key: manifest.body for manifest in manifests}, ())
@@ -45,8 +45,8 @@ def render_platform(environment: Environment) -> RenderedPlatform:
 
 
 def platform_manifests(environment: Environment) -> list[Manifest]:
-    """Every object of the environment in the order in which they are created. Raises InputError with every problem of
-    the environment."""
+    """Return every object of the environment in the order in which they are created. Raises InputError with every
+    problem of the environment."""
     problems = environment_problems(environment)
     if problems:
         raise InputError(problems)
@@ -70,7 +70,7 @@ def platform_manifests(environment: Environment) -> list[Manifest]:
 
 
 def _parents_first(environment: Environment) -> dict[str, EnvironmentQueue]:
-    """The queues, each after its parent, since Volcano refuses a queue without its parent. A cycle of parents is
+    """Return the queues, each after its parent, since Volcano refuses a queue without its parent. A cycle of parents is
     refused before."""
     queues = environment.queues
     parents = {name: [queue.parent] if queue.parent in queues else [] for name, queue in queues.items()}

@@ -20,7 +20,7 @@ DRAFT_REVISION = "0" * defaults.REVISION_DIGITS
 
 
 def chosen_backend(experiment: Experiment, environment: Environment) -> str:
-    """The name of the experiment's backend, or of the environment's if the experiment names none."""
+    """Return the name of the experiment's backend, or of the environment's if the experiment names none."""
     return environment.backend if experiment.backend is None else experiment.backend
 
 
@@ -87,8 +87,7 @@ def build_plan(
 
 
 def queue_amounts(request: QueueRequest, environment: Environment) -> dict[str, dict[str, str]]:
-    """capability, deserved and guarantee with accelerator kinds turned into resource names; what is empty is left
-    out."""
+    """Return capability, deserved and guarantee by resource names instead of accelerator kinds, without empty ones."""
     amounts = {name: getattr(request, name) for name in ("capability", "deserved", "guarantee")}
     return {
         name: {resource_name(key, environment): quantity for key, quantity in quantities.items()}
@@ -98,7 +97,7 @@ def queue_amounts(request: QueueRequest, environment: Environment) -> dict[str, 
 
 
 def resource_name(kind_or_resource: str, environment: Environment) -> str:
-    """`a800` as the cluster knows it; any other resource unchanged."""
+    """Return the name of the resource for a kind such as `a800`; any other resource unchanged."""
     kind = environment.accelerators.get(kind_or_resource)
     return kind_or_resource if kind is None else kind.resource
 
@@ -132,13 +131,13 @@ def _claims(experiment: Experiment, environment: Environment) -> tuple[ClaimPlan
 
 
 def plan_claim(key: str, name: str, request: ClaimRequest, environment: Environment) -> ClaimPlan:
-    """A claim with its storage class as the cluster knows it."""
+    """Return a claim with its storage class as the cluster knows it."""
     short = request.storage_class
     return ClaimPlan(key, name, request, None if short is None else environment.storage_classes.get(short))
 
 
 def plan_ssh(layout: Layout) -> SshPlan | None:
-    """The identity that the job's pods share, None where no role has one."""
+    """Return the identity that the job's pods share, None where no role has one."""
     experiment = layout.experiment
     roles = layout.ssh_roles
     if not roles:
@@ -156,7 +155,7 @@ def plan_ssh(layout: Layout) -> SshPlan | None:
 
 
 def plan_services(layout: Layout) -> tuple[ReplicaService, ...]:
-    """With `network.addresses: service` a Service for each ranked replica that listens on any port; otherwise none."""
+    """Return a Service for each ranked replica that listens on any port; none without `network.addresses: service`."""
     experiment = layout.experiment
     if experiment.network.addresses != "service":
         return ()

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
-from decimal import Decimal
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from pydantic import BaseModel
 
 from trainform.plan.model import Plan
 
 
 def as_data(plan: Plan) -> dict[str, Any]:
-    """The plan's fields, every pod, and the names that follow from the revision. Its length grows with the number of
-    pods."""
-    data: dict[str, Any] = _plain(plan)
+    """Return the plan's fields, every pod, and the names that follow from the revision. Its length grows with the
+    number of pods."""
+    data: dict[str, Any] = msgspec.to_builtins(plan, enc_hook=_model_data)
+    cost = data["totals"]["cost_per_hour"]
+    if cost is not None:
+        cost["amount"] = float(cost["amount"])
     return {
         "job": plan.job,
         "min_available": plan.min_available,
@@ -26,17 +26,5 @@ def as_data(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", exclude_none=True, by_alias=True)
-    if isinstance(value, Struct):
-        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, datetime.date):
-        return value.isoformat()
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
+def _model_data(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", exclude_none=True, by_alias=True)

@@ -5,6 +5,7 @@ The image behind a tag can change, the image behind a digest cannot.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any, TypeVar
@@ -105,13 +106,13 @@ StepT = TypeVar("StepT", Step, InitContainer)
 
 
 def pulled(image: str, registries: Mapping[str, str]) -> str:
-    """The image under the name by which the nodes pull it: the longest prefix counts, and tag and digest stay."""
+    """Return the image under the name by which the nodes pull it. The longest prefix counts."""
     prefix = used_prefix(image, registries)
     return image if prefix is None else f"{registries[prefix]}{qualified(image)[len(prefix) :]}"
 
 
 def used_prefix(image: str, registries: Mapping[str, str]) -> str | None:
-    """The prefix that maps the image; None if the environment has it under its own name."""
+    """Return the prefix that maps the image; None if the environment has it under its own name."""
     whole = qualified(image)
     return max((prefix for prefix in registries if _begins(whole, prefix)), key=len, default=None)
 
@@ -174,24 +175,11 @@ def _rename_step(step: StepT, name: Name) -> StepT:
 def _rename_patch(patch: dict[str, Any], name: Name) -> dict[str, Any]:
     """Return the patch with the images in its `spec` renamed: those of containers, and the references of image volumes.
     Metadata and the data of files have no images."""
-    return patch if "spec" not in patch else {**patch, "spec": _rename_spec(patch["spec"], name)}
-
-
-def _rename_spec(value: Any, name: Name, named: bool = False) -> Any:
-    if isinstance(value, list):
-        return [_rename_spec(item, name) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return dict(_entries(value, name, named))
-
-
-def _entries(patch: Mapping[str, Any], name: Name, named: bool) -> Iterator[tuple[str, Any]]:
-    for key, value in patch.items():
-        if key == "metadata" and not named:
-            yield key, value
-        elif key == "image" and isinstance(value, str):
-            yield key, name(value)
-        elif key == "image" and isinstance(value, dict) and isinstance(value.get("reference"), str):
-            yield key, {**value, "reference": name(value["reference"])}
-        else:
-            yield key, _rename_spec(value, name, not named and key in OF_NAMES)
+    renamed_patch = copy.deepcopy(patch)
+    for keys, image in _images(patch.get("spec"), ("spec",)):
+        *above, last = keys
+        parent: Any = renamed_patch
+        for key in above:
+            parent = parent[key]
+        parent[last] = name(image) if isinstance(parent[last], str) else {**parent[last], "reference": name(image)}
+    return renamed_patch

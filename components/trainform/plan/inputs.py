@@ -39,8 +39,6 @@ _WITHOUT_EFFECT: Mapping[str, Any] = {
 OUTPUTS = ("namespace", "queues")
 """Sections of an environment whose names are outputs of its component, so they cannot be inputs too: each of their
 entries is an input."""
-STAND_IN = {"per_node": 1, "nodes": 1}
-"""Fields that an environment requires for a kind of accelerators, and that records do not have."""
 
 
 class JobInputs(Struct, frozen=True):
@@ -153,12 +151,11 @@ def job_record(experiment: Experiment, environment: Environment, plan: Plan) -> 
 
 
 def recorded_models(record: Record) -> tuple[Experiment, Environment]:
-    """Return the models of a record. Fields that reach no object of the job have their defaults, or a placeholder if
-    the file requires them. ValueError if this version of trainform cannot read the record."""
+    """Return the models of a record. Fields that reach no object of the job have their defaults. ValueError if this
+    version of trainform cannot read the record."""
     try:
-        kinds = {name: {**STAND_IN, **kind} for name, kind in record.environment.get("accelerators", {}).items()}
-        environment = {**record.environment, **({"accelerators": kinds} if kinds else {})}
-        return Experiment.model_validate(parse_dates(record.experiment)), Environment.model_validate(environment)
+        experiment = Experiment.model_validate(parse_dates(record.experiment))
+        return experiment, Environment.model_validate(record.environment)
     except (AttributeError, TypeError, RecursionError) as error:
         raise ValueError(type(error).__name__) from None
 

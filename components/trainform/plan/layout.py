@@ -35,7 +35,7 @@ RENDEZVOUS, TENSORFLOW, SSH = "rendezvous", "tensorflow", "ssh"
 def plan_ports(
     experiment: Experiment, environment: Environment, naming: Naming
 ) -> dict[str, tuple[tuple[Port, ...], ...]]:
-    """Per role one set of ports for all replicas, or one for each (`network.ports: per-replica`).
+    """Return for each role one set of ports for all replicas, or one for each (`network.ports: per-replica`).
 
     On the pod network the usual numbers. On the host network numbers of the environment's range, one after the other
     from a start that follows from the experiment's identity alone, so that every preview finds the same ones. Two
@@ -60,18 +60,18 @@ def plan_ports(
 
 
 def own_sets(experiment: Experiment, naming: Naming) -> bool:
-    """True if each ranked replica has its own set of ports in the plan."""
+    """Return True if each ranked replica has its own set of ports in the plan."""
     network = experiment.network
     return network.host and network.ports == "per-replica" and not naming.draws_ports
 
 
 def main_port(experiment: Experiment) -> str:
-    """The purpose of the launcher's own port."""
+    """Return the purpose of the launcher's own port."""
     return RENDEZVOUS if experiment.launcher.tensorflow is None else TENSORFLOW
 
 
 def usual_port(experiment: Experiment, purpose: str) -> int:
-    """The number on the pod network, and the constant one of a replica's Service."""
+    """Return the number on the pod network, and the constant one of a replica's Service."""
     if purpose == SSH:
         root = experiment.run_as is None or experiment.run_as.user == 0
         chosen = user_port(experiment, purpose)
@@ -82,14 +82,14 @@ def usual_port(experiment: Experiment, purpose: str) -> int:
 
 
 def user_port(experiment: Experiment, purpose: str) -> int | None:
-    """The number that the user set for the purpose; None if the user set none."""
+    """Return the number that the user set for the purpose; None if the user set none."""
     if purpose == SSH:
         return None if experiment.ssh is None else experiment.ssh.port
     return experiment.network.port
 
 
 def _numbers(experiment: Experiment, naming: Naming, purpose: str) -> Iterator[int] | None:
-    """The numbers for a purpose, one per pod or replica; None if they are taken from the environment's range."""
+    """Return the numbers for a purpose, one per pod or replica; None if they are taken from the environment's range."""
     chosen = user_port(experiment, purpose)
     if not experiment.network.host or naming.draws_ports:
         return itertools.repeat(usual_port(experiment, purpose))
@@ -107,7 +107,7 @@ def _range(experiment: Experiment, environment: Environment) -> Iterator[int]:
 
 
 def _listening_roles(experiment: Experiment, naming: Naming, purpose: str) -> list[str]:
-    """The roles whose pods listen for the purpose, in order; only the first pod listens for the rendezvous."""
+    """Return the roles whose pods listen for the purpose, in order; only the first pod listens for the rendezvous."""
     if purpose == SSH:
         has_agent = naming.agent is not None and experiment.ssh is None
         return [] if has_agent else [name for name in ssh_roles(experiment) if experiment.roles[name].ranked]
@@ -119,73 +119,33 @@ def _listening_roles(experiment: Experiment, naming: Naming, purpose: str) -> li
 class Layout(Struct, frozen=True, dict=True):
     """The replicas of an experiment in one revision.
 
-    naming: the operator's names of pods. groups: the operator's name of each role. ports: for each role one set for all
-    replicas, or one for each.
-
-    Values that depend on all roles are cached, so that code which reads them for each role or replica has linear cost.
+    Values that depend on all roles are fields, so that code which reads them for each role or replica has linear cost.
     """
 
     experiment: Experiment
     environment: Environment
     revision: str
-    naming: Naming
-    groups: Mapping[str, str]
-    ports: dict[str, tuple[tuple[Port, ...], ...]]
-
-    @functools.cached_property
-    def world(self) -> World:
-        """Nodes and processes of the world."""
-        return plan_world(self.experiment)
-
-    @functools.cached_property
-    def rank_offsets(self) -> dict[str, int]:
-        """The rank of each role's first pod."""
-        return rank_offsets(self.experiment)
-
-    @functools.cached_property
-    def first_ranked(self) -> str:
-        """The role of rank 0."""
-        return first_ranked(self.experiment)
-
-    @functools.cached_property
-    def launching(self) -> str | None:
-        """The role whose pod starts all processes over SSH; None if every pod starts its own."""
-        return launching_role(self.experiment)
-
-    @functools.cached_property
-    def launched(self) -> frozenset[str]:
-        """Roles whose pods a launch script starts."""
-        return frozenset(launched_roles(self.experiment))
-
-    @functools.cached_property
-    def ssh_roles(self) -> tuple[str, ...]:
-        """The roles that get the SSH identity. If the operator has an agent instead of SSH, only those of `ssh` in
-        the experiment."""
-        return () if self.naming.agent is not None and self.experiment.ssh is None else ssh_roles(self.experiment)
-
-    @functools.cached_property
-    def tf_config(self) -> bool:
-        """True if the plan computes TF_CONFIG; an operator that draws the ports sets it itself."""
-        return has_tf_config(self.experiment) and not self.naming.draws_ports
+    naming: Naming  # the operator's names of pods
+    groups: Mapping[str, str]  # the operator's name of each role
+    ports: dict[str, tuple[tuple[Port, ...], ...]]  # for each role one set for all replicas, or one for each
+    world: World
+    rank_offsets: dict[str, int]  # rank of each role's first pod
+    first_ranked: str  # role of rank 0
+    launching: str | None  # role whose pod starts all processes over SSH; None if every pod starts its own
+    launched: frozenset[str]  # roles whose pods a launch script starts
+    ssh_roles: tuple[str, ...]  # roles that get the SSH identity
+    tf_config: bool  # whether the plan computes TF_CONFIG
+    ending: str | None  # role whose success should end the job; None if all pods end it together
+    policies: dict[str, tuple[Policy, ...]]  # lifecycle policies of each role
 
     def per_replica(self, role: str) -> bool:
-        """True if each replica of the role has its own ports, and so its own template."""
+        """Return True if each replica of the role has its own ports, and so its own template."""
         return own_sets(self.experiment, self.naming) and self.experiment.roles[role].ranked
 
     @functools.cached_property
-    def ending(self) -> str | None:
-        """The role whose success should end the job; None if all pods end it together."""
-        return ending_role(self.experiment)
-
-    @functools.cached_property
-    def policies(self) -> dict[str, tuple[Policy, ...]]:
-        """The lifecycle policies of each role."""
-        return role_policies(self.experiment)
-
-    @functools.cached_property
     def ends_by_number(self) -> bool:
-        """True if the operator ends the job by the number of pods that have succeeded, since several groups of pods end
-        it together."""
+        """Return True if the operator ends the job by the number of pods that have succeeded, since several groups of
+        pods end it together."""
         role = self.ending
         if role is None or role not in self.experiment.roles or not self.naming.ends_by_number:
             return False
@@ -193,66 +153,64 @@ class Layout(Struct, frozen=True, dict=True):
         return several and COMPLETED in self.policies[role]
 
     def stays(self, role: str) -> bool:
-        """True if the role's pods must not succeed before those that end the job, since the operator would count
+        """Return True if the role's pods must not succeed before those that end the job, since the operator would count
         them."""
         return self.ends_by_number and role != self.ending
 
     @functools.cached_property
     def job(self) -> str:
-        """Name of the job object."""
+        """Return the name of the job object."""
         return job_name(self.experiment.name, self.revision)
 
     def own_ports(self, role: str, index: int) -> tuple[Port, ...]:
-        """The ports on which the replica listens."""
+        """Return the ports on which the replica listens."""
         sets = self.ports[role]
         return sets[index] if len(sets) > 1 else sets[0]
 
     def address(self, role: str, index: int) -> str:
-        """The address by which peers reach the replica."""
+        """Return the address by which peers reach the replica."""
         if self.experiment.network.addresses == "service" and self.experiment.roles[role].ranked:
             return f"{service_name(self.experiment.name, role)}-{index}"
         return self.pod_address(role, index)
 
     def pod_address(self, role: str, index: int) -> str:
-        """The DNS name of the replica's pod, also if trainform makes a Service in front of it."""
+        """Return the DNS name of the replica's pod, also if trainform makes a Service in front of it."""
         return self.naming.address_of(self.pod(role, index), self.experiment.name, self.job)
 
     def pod(self, role: str, index: int) -> str:
-        """The name of the pod."""
+        """Return the name of the pod."""
         own, group = self.per_replica(role), self.groups[role]
         return self.naming.pod_name(self.job, group_name(group, index) if own else group, 0 if own else index)
 
     def listens_on(self, role: str, index: int, purpose: str) -> int | None:
-        """The port that the replica itself opens for the purpose; None if it opens none."""
+        """Return the port that the replica itself opens for the purpose; None if it opens none."""
         return next((port.number for port in self.own_ports(role, index) if port.name == purpose), None)
 
     def peer_port(self, role: str, index: int, purpose: str) -> int:
-        """The port to which peers connect: the replica's own, or the constant one of its Service."""
-        if self.experiment.network.addresses == "service":
-            return usual_port(self.experiment, purpose)
-        own = self.listens_on(role, index, purpose)
+        """Return the port to which peers connect: the replica's own, or the constant one of its Service."""
+        own = None if self.experiment.network.addresses == "service" else self.listens_on(role, index, purpose)
         return usual_port(self.experiment, purpose) if own is None else own
 
     @property
     def behind_services(self) -> bool:
-        """True if Services are in front of the replicas, with other ports than those that the replicas open."""
+        """Return True if Services are in front of the replicas, with other ports than those that the replicas open."""
         return self.experiment.network.addresses == "service" and self.experiment.network.host
 
     @property
     def rendezvous_port(self) -> int:
-        """The port at which peers reach rank 0."""
+        """Return the port at which peers reach rank 0."""
         return self.peer_port(self.first_ranked, 0, main_port(self.experiment))
 
     def hosts(self) -> Iterator[Host]:
-        """Every node of the world in order of rank, with the number of its processes."""
+        """Yield every node of the world in order of rank, with the number of its processes."""
         for name, role in self.experiment.roles.items():
             if in_world(self.experiment, name):
                 slots = processes_per_node(self.experiment.launcher, role)
                 yield from (Host(self.address(name, index), slots) for index in range(role.replicas))
 
     def ssh_ports(self) -> tuple[tuple[str, int], ...]:
-        """Patterns of host names with their ports of sshd, of which the first that matches counts; empty if all pods
-        have the same port."""
+        """Return patterns of host names with their ports of sshd, of which the first that matches counts; empty if all
+        pods have the same port."""
         # `worker-x` comes before `worker`, whose pattern matches it too
         names = sorted(self.experiment.roles, key=len, reverse=True)
         if self.experiment.network.addresses == "service":
@@ -269,7 +227,7 @@ class Layout(Struct, frozen=True, dict=True):
 
     @property
     def ssh_port(self) -> int:
-        """The port of sshd for every host that no pattern of `ssh_ports` matches."""
+        """Return the port of sshd for every host that no pattern of `ssh_ports` matches."""
         serving = [name for name in self.experiment.roles if any(port.name == SSH for port in self.own_ports(name, 0))]
         return self.peer_port(serving[0], 0, SSH) if serving else usual_port(self.experiment, SSH)
 
@@ -281,10 +239,27 @@ class Layout(Struct, frozen=True, dict=True):
 def lay_out(
     experiment: Experiment, environment: Environment, revision: str, naming: Naming, groups: Mapping[str, str]
 ) -> Layout:
-    """The layout of an experiment with these names of pods and groups."""
-    return Layout(experiment, environment, revision, naming, groups, plan_ports(experiment, environment, naming))
+    """Return the layout of an experiment with these names of pods and groups."""
+    has_agent = naming.agent is not None and experiment.ssh is None  # an agent of the operator instead of SSH
+    return Layout(
+        experiment,
+        environment,
+        revision,
+        naming,
+        groups,
+        ports=plan_ports(experiment, environment, naming),
+        world=plan_world(experiment),
+        rank_offsets=rank_offsets(experiment),
+        first_ranked=first_ranked(experiment),
+        launching=launching_role(experiment),
+        launched=frozenset(launched_roles(experiment)),
+        ssh_roles=() if has_agent else ssh_roles(experiment),
+        tf_config=has_tf_config(experiment) and not naming.draws_ports,  # an operator that draws the ports sets it
+        ending=ending_role(experiment),
+        policies=role_policies(experiment),
+    )
 
 
 def service_name(experiment: str, role: str) -> str:
-    """The first part of the names of the replicas' own Services; these names do not contain the revision."""
+    """Return the first part of the names of the replicas' own Services; these names do not contain the revision."""
     return f"{experiment}-{role}"

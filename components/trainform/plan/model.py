@@ -171,11 +171,11 @@ class Naming(Struct, frozen=True):
     gang_of_role: bool = False  # the operator makes a gang of each role, and places one after the other
 
     def pod_name(self, job: str, group: str, index: int) -> str:
-        """The hostname of the pod."""
+        """Return the hostname of the pod."""
         return f"{job}-{group}" if group in self.single else self.pod.format(job=job, group=group, index=index)
 
     def address_of(self, pod: str, service: str, job: str) -> str:
-        """The address by which peers reach the pod."""
+        """Return the address by which peers reach the pod."""
         return self.address.format(pod=pod, service=service, job=job)
 
 
@@ -242,16 +242,16 @@ class RolePlan(Struct, frozen=True):
     overrides: dict[str, Any]
 
     def rank(self, index: int) -> int | None:
-        """The rank of the pod with this index; None if the plan assigns no ranks to the role."""
+        """Return the rank of the pod with this index; None if the plan assigns no ranks to the role."""
         return None if self.rank_offset is None else self.rank_offset + index
 
     def init_path(self, index: int) -> str:
-        """The field that defines the init container with this index; steps of `prepare` come first."""
+        """Return the field that defines the init container with this index; steps of `prepare` come first."""
         steps = len(self.prepared)
         return f"prepare[{self.prepared[index]}]" if index < steps else f"roles.{self.name}.init[{index - steps}]"
 
     def groups(self) -> Iterator[Group]:
-        """The groups of pods that share a template."""
+        """Yield the groups of pods that share a template."""
         if not self.per_replica:
             yield Group(self.group, self.replicas, self.min_available, None, self.ports[0])
             return
@@ -333,42 +333,42 @@ class Plan(Struct, frozen=True, dict=True):
 
     @property
     def job(self) -> str:
-        """Name of the job object."""
+        """Return the name of the job object."""
         return job_name(self.experiment, self.revision)
 
     @property
     def launch_files(self) -> str:
-        """The name of the ConfigMap with the launch files. It contains the revision, so a running job never reads the
-        files of the next one."""
+        """Return the name of the ConfigMap with the launch files. It contains the revision, so a running job never
+        reads the files of the next one."""
         return f"{self.job}-launch"
 
     @property
     def min_available(self) -> int:
-        """The number of pods that must be scheduled together before any starts."""
+        """Return the number of pods that must be scheduled together before any starts."""
         return sum(role.min_available for role in self.roles)
 
     @functools.cached_property
     def by_name(self) -> dict[str, RolePlan]:
-        """The roles by their names."""
+        """Return the roles by their names."""
         return {role.name: role for role in self.roles}
 
     @property
     def ranked(self) -> tuple[RolePlan, ...]:
-        """The roles that form the world, in order of rank."""
+        """Return the roles that form the world, in order of rank."""
         return tuple(role for role in self.roles if role.ranked)
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """Field paths of the user's merge patches, which change the rendered objects."""
+        """Return the field paths of the user's merge patches, which change the rendered objects."""
         roles = [f"roles.{role.name}.pod_overrides" for role in self.roles if role.overrides]
         return (*roles, *(f"manifest_overrides.{key}" for key in self.manifest_overrides))
 
     def pods(self) -> Iterator[Pod]:
-        """Every pod, in order of roles and indices."""
+        """Yield every pod, in order of roles and indices."""
         return (pod for role in self.roles for pod in self.pods_of(role))
 
     def pods_of(self, role: RolePlan) -> Iterator[Pod]:
-        """The pods of the role, in order of indices."""
+        """Yield the pods of the role, in order of indices."""
         index = 0
         for group in role.groups():
             for number in range(group.replicas):
@@ -379,10 +379,10 @@ class Plan(Struct, frozen=True, dict=True):
 
 
 def job_name(experiment: str, revision: str) -> str:
-    """The name of the job object: `sdxl-lora-1f3a9c`."""
+    """Return the name of the job object: `sdxl-lora-1f3a9c`."""
     return f"{experiment}-{revision}"
 
 
 def group_name(role: str, index: int) -> str:
-    """The group of a replica with its own template: `worker-2`."""
+    """Return the group of a replica with its own template: `worker-2`."""
     return f"{role}-{index}"

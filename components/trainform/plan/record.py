@@ -41,18 +41,18 @@ class Record(Struct, frozen=True, dict=True):
 
     @property
     def backend(self) -> str:
-        """The name of the operator that runs the job."""
+        """Return the name of the operator that runs the job."""
         own = self.experiment.get("backend")
         return str(self.environment.get("backend") if own is None else own)
 
     @property
     def whole(self) -> dict[str, Any]:
-        """The experiment with its overlays, as a release has it."""
+        """Return the experiment with its overlays, as a release has it."""
         return self.experiment if self.base is None else self.base
 
     @functools.cached_property
     def model(self) -> Experiment | None:
-        """The experiment; None if this version of trainform cannot read it."""
+        """Return the experiment; None if this version of trainform cannot read it."""
         from trainform.spec.experiment import Experiment
 
         try:
@@ -62,25 +62,25 @@ class Record(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def resolved(self) -> Mapping[str, Any]:
-        """The experiment with every default and one spelling of each value; as it was written if it cannot be read."""
+        """Return the experiment with every default and one spelling of each value; as recorded if it is unreadable."""
         from trainform.plan.inputs import resolved
 
         return self.experiment if self.model is None else resolved(self.model)
 
     def data(self) -> dict[str, str]:
-        """The data of the ConfigMap."""
+        """Return the data of the ConfigMap."""
         texts = {"revision": self.revision, "job": self.job, "run": str(self.run)}
         texts |= {"experiment": _json(self.experiment), "environment": _json(self.environment)}
         texts |= {} if self.base is None else {"base": _json(self.base)}
         return texts if self.version is None else texts | {"version": self.version}
 
     def fits(self) -> bool:
-        """True if a ConfigMap has room for it."""
+        """Return True if a ConfigMap has room for it."""
         return sum(len(text.encode()) for text in self.data().values()) <= defaults.LARGEST_RECORD
 
 
 def record_name(experiment: str) -> str:
-    """The name of the ConfigMap. It contains no revision, since the ConfigMap is updated in place."""
+    """Return the name of the ConfigMap. It contains no revision, since the ConfigMap is updated in place."""
     return f"{experiment}-deployed"
 
 
@@ -90,7 +90,7 @@ def unmark(experiment: str, namespace: str) -> str:
 
 
 def record_notes(record: Record | None, experiment: str) -> list[str]:
-    """A note if the job of the experiment has no record, otherwise an empty list."""
+    """Return a note if the job of the experiment has no record, otherwise an empty list."""
     if record is not None:
         return []
     limit = f"more than {defaults.LARGEST_RECORD} bytes, for which a ConfigMap has no room"
@@ -113,8 +113,8 @@ class _Data(Struct):
 
 
 def read_record(config_map: Mapping[str, Any] | None) -> Record | None:
-    """The record in a ConfigMap as the cluster has it, None if there is no ConfigMap; ClusterError if the record is
-    malformed."""
+    """Return the record in a ConfigMap as the cluster has it, None if there is no ConfigMap; ClusterError if the record
+    is malformed."""
     if config_map is None:
         return None
     try:
@@ -140,7 +140,7 @@ def _json(value: dict[str, Any]) -> str:
 
 
 def _tree(data: _Data, entry: str) -> dict[str, Any]:
-    """The mapping in the entry; ValueError, whose text is the reason, if it is not a mapping in JSON."""
+    """Return the mapping in the entry; ValueError, whose text is the reason, if it is not a mapping in JSON."""
     try:
         return msgspec.json.decode(getattr(data, entry), type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError) as error:

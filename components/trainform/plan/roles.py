@@ -12,7 +12,7 @@ from trainform.plan.layout import Layout
 from trainform.plan.model import Mount, RolePlan, Totals
 from trainform.plan.variables import role_env
 from trainform.plan.world import in_world, is_limited, max_retry, pod_restart, restarts_job
-from trainform.spec.environment import Accelerator, Environment, hourly_cost
+from trainform.spec.environment import Accelerator, Environment, Rdma, hourly_cost
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
 from trainform.spec.quantities import amount, spell
@@ -31,12 +31,13 @@ def plan_roles(layout: Layout) -> tuple[RolePlan, ...]:
 
 
 def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, Step]) -> RolePlan:
-    """steps: those of `prepare` that the pods run, by their index."""
+    """Return the plan of the role. steps: those of `prepare` that the pods run, by their index."""
     experiment, environment = layout.experiment, layout.environment
     role = experiment.roles[name]
     first = in_first_pod(experiment, name)
-    kind = _kind(role, environment)
-    on_fabric = role.ranked and experiment.network.rdma and environment.rdma is not None
+    accelerators = next(((kind_name, count) for kind_name, count in role.accelerators.items() if count), None)
+    kind = None if accelerators is None else environment.accelerators.get(accelerators[0])
+    rdma = environment.rdma if role.ranked and experiment.network.rdma else None
     numbered = in_world(experiment, name) and not experiment.elastic
     return RolePlan(
         name=name,
@@ -51,9 +52,9 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
         command=container_command(layout, name),
         args=container_args(layout, name),
         env=role_env(layout, name),
-        resources=_resources(experiment, environment, role),
-        accelerators=next(((kind_name, count) for kind_name, count in role.accelerators.items() if count), None),
-        capabilities=tuple(environment.rdma.capabilities) if on_fabric and environment.rdma is not None else (),
+        resources=_resources(role, kind, rdma),
+        accelerators=accelerators,
+        capabilities=() if rdma is None else tuple(rdma.capabilities),
         shared_memory=_shared_memory(experiment, role),
         ports=layout.ports[name],
         per_replica=layout.per_replica(name),
@@ -93,23 +94,19 @@ def _shared_memory(experiment: Experiment, role: Role) -> str | None:
 
 
 def claim_name(experiment: Experiment, key: str) -> str:
-    """The claim behind a volume: the one that is named, or `<experiment>-<volume>` for one made here."""
+    """Return the claim behind a volume: the one that is named, or `<experiment>-<volume>` for one made here."""
     claim = experiment.storage[key].claim
     return f"{experiment.name}-{key}" if claim is None else claim
 
 
-def _kind(role: Role, environment: Environment) -> Accelerator | None:
-    return next((environment.accelerators.get(name) for name, count in role.accelerators.items() if count), None)
-
-
-def _resources(experiment: Experiment, environment: Environment, role: Role) -> dict[str, str]:
-    """Requests and limits, which are equal: a gang that shares what it has not asked for is slow on every node."""
+def _resources(role: Role, kind: Accelerator | None, rdma: Rdma | None) -> dict[str, str]:
+    """Return requests and limits, which are equal: a gang that shares resources beyond its requests is slow on every
+    node."""
     resources: dict[str, str | None] = {"cpu": role.cpu, "memory": role.memory, **role.resources}
-    kind = _kind(role, environment)
     if kind is not None:
         resources[kind.resource] = str(sum(role.accelerators.values()))
-    if role.ranked and experiment.network.rdma and environment.rdma is not None:
-        resources.setdefault(environment.rdma.resource, str(environment.rdma.count))
+    if rdma is not None:
+        resources.setdefault(rdma.resource, str(rdma.count))
     return {name: quantity for name, quantity in resources.items() if quantity is not None}
 
 
@@ -120,8 +117,8 @@ def _mounts(experiment: Experiment, name: str) -> Iterator[Mount]:
 
 
 def gang(experiment: Experiment) -> dict[str, int]:
-    """Pods per role that must be placed together. In an elastic job the ranked roles share `min_nodes`, first role
-    first."""
+    """Return the pods per role that must be placed together. In an elastic job the ranked roles share `min_nodes`,
+    first role first."""
     elastic = experiment.launcher.elastic
     left = None if elastic is None else elastic.min_nodes
     needed = {}

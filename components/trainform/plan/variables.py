@@ -32,8 +32,8 @@ class Variable(Struct, frozen=True):
 
 
 def _static(value: Callable[[Layout, str], str]) -> Callable[[Layout, str], str | None]:
-    """The value in a static job, None in an elastic one, whose pod template must not depend on the current number of
-    replicas."""
+    """Return the value in a static job, None in an elastic one, whose pod template must not depend on the current
+    number of replicas."""
     return lambda layout, role: value(layout, role) if layout.experiment.launcher.elastic is None else None
 
 
@@ -61,13 +61,9 @@ def _rdzv_backend(layout: Layout, role: str) -> str | None:
     return None if accelerate is None else accelerate.rdzv_backend
 
 
-def _first(layout: Layout) -> tuple[str, int]:
-    return layout.first_ranked, 0
-
-
 def _master(value: Callable[[Layout], str]) -> Callable[[Layout, str], str | None]:
-    """The value, but None if the operator draws the ports and sets this variable itself, or if pods have no names in
-    DNS."""
+    """Return the value, but None if the operator draws the ports and sets this variable itself, or if pods have no
+    names in DNS."""
     return lambda layout, role: None if layout.naming.draws_ports or layout.naming.agent is not None else value(layout)
 
 
@@ -75,7 +71,7 @@ _MASTER = (
     Variable(
         "MASTER_ADDR",
         "name of rank 0's pod, or of its Service",
-        _master(lambda layout: layout.address(*_first(layout))),
+        _master(lambda layout: layout.address(layout.first_ranked, 0)),
     ),
     Variable(
         "MASTER_PORT",
@@ -84,11 +80,7 @@ _MASTER = (
     ),
 )
 _PROCESSES = (
-    Variable(
-        "NUM_PROCESSES",
-        "processes over all nodes",
-        _static(lambda layout, role: str(layout.world.processes)),
-    ),
+    Variable("NUM_PROCESSES", "processes over all nodes", _static(lambda layout, role: str(layout.world.processes))),
     Variable(
         "NPROC_PER_NODE",
         "`processes_per_node`, else the pod's accelerators, else 1",
@@ -99,32 +91,22 @@ _OF_EVERY_POD = (
     *_MASTER,
     Variable("WORLD_SIZE", "nodes: pods of ranked roles", _static(_nodes)),
     *_PROCESSES,
-    Variable(
-        RANK_OFFSET,
-        "rank of the role's first pod",
-        _static(lambda layout, role: str(layout.rank_offsets[role])),
-    ),
-    Variable(
-        OWN_ADDRESS,
-        "behind a Service: the name by which rank 0 knows itself",
-        _own_address,
-    ),
+    Variable(RANK_OFFSET, "rank of the role's first pod", _static(lambda layout, role: str(layout.rank_offsets[role]))),
+    Variable(OWN_ADDRESS, "behind a Service: the name by which rank 0 knows itself", _own_address),
 )
 _WAIT = Variable(
-    WAIT_SECONDS,
-    "`network.wait` in seconds",
-    lambda layout, role: str(seconds(layout.experiment.network.wait)),
+    WAIT_SECONDS, "`network.wait` in seconds", lambda layout, role: str(seconds(layout.experiment.network.wait))
 )
 
 
 def _hostfile(layout: Layout) -> str:
-    """The hostfile of the pod that launches: the operator's if it writes one, otherwise ours."""
+    """Return the hostfile of the pod that launches: the operator's if it writes one, otherwise ours."""
     own = layout.naming.hostfile if layout.naming.agent is None else layout.naming.agent.hostfile
     return f"{defaults.LAUNCH_MOUNT}/{defaults.HOSTFILE}" if own is None else own
 
 
 def _launching(value: Callable[[Layout], str | None]) -> Callable[[Layout, str], str | None]:
-    """The value in the pod that launches, None in the others."""
+    """Return the value in the pod that launches, None in the others."""
     return lambda layout, role: value(layout) if role == layout.launching else None
 
 
@@ -144,15 +126,9 @@ _MPI = (
         "hostfile, for Open MPI 4, unless the operator has an agent",
         _launching(lambda layout: _hostfile(layout) if layout.naming.agent is None else None),
     ),
+    Variable("PRTE_MCA_prte_default_hostfile", "hostfile, for Open MPI 5", _launching(_hostfile)),
     Variable(
-        "PRTE_MCA_prte_default_hostfile",
-        "hostfile, for Open MPI 5",
-        _launching(_hostfile),
-    ),
-    Variable(
-        "PRTE_MCA_plm_ssh_agent",
-        "the operator's agent instead of SSH, for Open MPI 5",
-        _launching(_agent_program),
+        "PRTE_MCA_plm_ssh_agent", "the operator's agent instead of SSH, for Open MPI 5", _launching(_agent_program)
     ),
     # With more nodes than a launcher's tree has branches (64) Open MPI lets nodes start nodes, and the agent works in
     # no other pod
@@ -186,7 +162,9 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
         *_OF_EVERY_POD,
         Variable("NNODES", "elastic: `min_nodes:max_nodes`", _elastic(_nodes)),
         Variable(
-            "RDZV_ID", "elastic: name of the first pod", _elastic(lambda layout, role: layout.pod(*_first(layout)))
+            "RDZV_ID",
+            "elastic: name of the first pod",
+            _elastic(lambda layout, role: layout.pod(layout.first_ranked, 0)),
         ),
         Variable("MAX_RESTARTS", "`max_restarts`", _max_restarts),
         _WAIT,
@@ -209,8 +187,8 @@ def launcher_values(layout: Layout, role_name: str) -> dict[str, str]:
 
 
 def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
-    """Every variable once, in the order launcher, experiment, role; a later value replaces an earlier one of the same
-    name."""
+    """Return every variable once, in the order launcher, experiment, role; a later value replaces an earlier one of the
+    same name."""
     experiment = layout.experiment
     role = experiment.roles[role_name]
     origin = f"launcher.{experiment.launcher.kind}"
@@ -230,7 +208,7 @@ _REFERENCE = re.compile(r"\$\$|\$\((?P<name>[^)]*)\)")  # as Kubernetes expands 
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> str:
-    """The text with each `$(NAME)` replaced by the value, and each `$$` by one `$`. An unknown name stays as it is."""
+    """Return the text with each `$(NAME)` of a known variable replaced by the value, and each `$$` by one `$`."""
 
     def value(match: re.Match[str]) -> str:
         name = match["name"]
@@ -241,18 +219,18 @@ def expanded(text: str, variables: Mapping[str, str]) -> str:
 
 
 def references(text: str) -> Iterator[str]:
-    """The name of each variable that Kubernetes puts into the text."""
+    """Yield the name of each variable that Kubernetes puts into the text."""
     head, _ = _parted(text)
     return (match["name"] for match in _REFERENCE.finditer(head) if match["name"] is not None)
 
 
 def replaced(text: str, value: Callable[[re.Match[str]], str]) -> tuple[str, str]:
-    """The text up to its last reference with the values of all `$(NAME)` and `$$` in it, and the rest."""
+    """Return the text up to its last reference with the values of all `$(NAME)` and `$$` in it, and the rest."""
     head, tail = _parted(text)
     return _REFERENCE.sub(value, head), tail
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """The text up to the last `)`, and the rest, in which each `$(` would be read to the end of the text in vain."""
+    """Return the text up to the last `)`, and the rest, in which `_REFERENCE` would read to the end for each `$(`."""
     end = text.rfind(")") + 1
     return text[:end], text[end:]

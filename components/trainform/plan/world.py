@@ -6,7 +6,7 @@ The values of `restart` become restart policies of pods, retries and lifecycle p
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
 
 from trainform import defaults
 from trainform.plan.model import World
@@ -19,8 +19,8 @@ TASK_TYPES = ("chief", "worker", "ps", EVALUATOR)  # in the order in which one o
 
 
 def processes_per_node(launcher: Launcher, role: Role) -> int:
-    """The number of training processes on each pod of the role: the launcher's own, otherwise one per accelerator, at
-    least one.
+    """Return the number of training processes on each pod of the role: the launcher's own, otherwise one per
+    accelerator, at least one.
 
     It is always one for TensorFlow, whose process drives all accelerators of its pod.
     """
@@ -32,7 +32,7 @@ def processes_per_node(launcher: Launcher, role: Role) -> int:
 
 
 def plan_world(experiment: Experiment) -> World:
-    """Nodes and processes of the world."""
+    """Return the nodes and processes of the world."""
     nodes = [role for name, role in experiment.roles.items() if in_world(experiment, name)]
     elastic = experiment.launcher.elastic
     return World(
@@ -43,14 +43,14 @@ def plan_world(experiment: Experiment) -> World:
 
 
 def in_world(experiment: Experiment, name: str) -> bool:
-    """True if the role's pods are nodes of the world: the role is ranked, and it is not an evaluator, which TensorFlow
-    keeps outside."""
+    """Return True if the role's pods are nodes of the world: the role is ranked, and it is not an evaluator, which
+    TensorFlow keeps outside."""
     return experiment.roles[name].ranked and task_type(experiment, name) != EVALUATOR
 
 
 def task_type(experiment: Experiment, name: str) -> str | None:
-    """TensorFlow's task type of the role: the one in `task_types`, otherwise the role's name if it is a task type; None
-    if there is none."""
+    """Return TensorFlow's task type of the role: the one in `task_types`, otherwise the role's name if it is a task
+    type; None if there is none."""
     tensorflow = experiment.launcher.tensorflow
     if tensorflow is None or not experiment.roles[name].ranked:
         return None
@@ -65,7 +65,7 @@ def has_tf_config(experiment: Experiment) -> bool:
 
 
 def launching_role(experiment: Experiment) -> str | None:
-    """The role whose pod starts all processes over SSH; None where every pod starts its own."""
+    """Return the role whose pod starts all processes over SSH; None where every pod starts its own."""
     launcher = experiment.launcher.over_ssh
     if launcher is None:
         return None
@@ -73,7 +73,7 @@ def launching_role(experiment: Experiment) -> str | None:
 
 
 def launched_roles(experiment: Experiment) -> tuple[str, ...]:
-    """The roles whose pods start with a launch script: the ranked ones, and the one whose pod launches.
+    """Return the roles whose pods start with a launch script: the ranked ones, and the one whose pod launches.
 
     In an existing runtime the pods that serve SSH start as the runtime says, so only the launching role is left.
     """
@@ -85,12 +85,12 @@ def launched_roles(experiment: Experiment) -> tuple[str, ...]:
 
 
 def first_ranked(experiment: Experiment) -> str:
-    """The role of rank 0."""
+    """Return the role of rank 0."""
     return next(name for name, role in experiment.roles.items() if role.ranked)
 
 
 def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
-    """The roles whose pods get the SSH identity; none in an existing runtime, which brings its own."""
+    """Return the roles whose pods get the SSH identity; none in an existing runtime, which brings its own."""
     launching = launching_role(experiment)
     if experiment.runtime is not None or (experiment.ssh is None and launching is None):
         return ()
@@ -101,7 +101,7 @@ def ssh_roles(experiment: Experiment) -> tuple[str, ...]:
 
 
 def ending_role(experiment: Experiment) -> str | None:
-    """The role whose success ends the job although other pods would run on; None if every pod ends by itself.
+    """Return the role whose success ends the job although other pods would run on; None if every pod ends by itself.
 
     It is the launching role, TensorFlow's chief or else its workers, or, in a job with unranked roles, the role of rank
     0.
@@ -119,7 +119,7 @@ def ending_role(experiment: Experiment) -> str | None:
 
 
 def rank_offsets(experiment: Experiment) -> dict[str, int]:
-    """Rank of each role's first pod: nodes are numbered in the order of roles."""
+    """Return the rank of each role's first pod: nodes are numbered in the order of roles."""
     nodes = [role.replicas if in_world(experiment, name) else 0 for name, role in experiment.roles.items()]
     return dict(zip(experiment.roles, itertools.accumulate(nodes, initial=0), strict=False))
 
@@ -135,8 +135,8 @@ ANY_EVENT = "*"
 
 
 def restart_words(experiment: Experiment, name: str) -> str:
-    """The role's `restart`, otherwise the experiment's, otherwise `never`; in an elastic job `on-failure`, as torchrun
-    expects."""
+    """Return the role's `restart`, otherwise the experiment's, otherwise `never`; in an elastic job `on-failure`, as
+    torchrun expects."""
     role = experiment.roles[name]
     for chosen in (role.restart, experiment.restart):
         if chosen is not None:
@@ -145,12 +145,12 @@ def restart_words(experiment: Experiment, name: str) -> str:
 
 
 def pod_restart(experiment: Experiment, name: str) -> str:
-    """The restart policy of the pod's containers: `never` or `on-failure`."""
+    """Return the restart policy of the pod's containers: `never` or `on-failure`."""
     return NEVER if restart_words(experiment, name) in (NEVER, ALL_WHEN_EVICTED) else ON_FAILURE
 
 
 def restarts_job(experiment: Experiment, name: str) -> bool:
-    """True if a failure or an eviction of one of the role's launched pods restarts the whole job."""
+    """Return True if a failure or an eviction of one of the role's launched pods restarts the whole job."""
     return restart_words(experiment, name) == ALL_WHEN_EVICTED
 
 
@@ -160,14 +160,14 @@ def is_limited(words: str | None) -> bool:
 
 
 def times(words: str) -> int | None:
-    """The number in `3 times`; None for the other values of `restart`."""
+    """Return the number in `3 times`; None for the other values of `restart`."""
     number, _, unit = words.partition(" ")
     return int(number) if unit else None
 
 
 def max_retry(experiment: Experiment, name: str) -> int:
-    """The number of container restarts, over all pods of the role, at which Volcano counts it as failed: one more than
-    are allowed."""
+    """Return the number of container restarts, over all pods of the role, at which Volcano counts it as failed: one
+    more than are allowed."""
     allowed = times(restart_words(experiment, name))
     role = experiment.roles[name]
     if role.max_retry is not None:
@@ -176,17 +176,17 @@ def max_retry(experiment: Experiment, name: str) -> int:
 
 
 def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
-    """The lifecycle policies of each role, in the order in which Volcano looks for the first that matches: the user's,
-    then the defaults that remain (`default_policies`).
+    """Return the lifecycle policies of each role, in the order in which Volcano looks for the first that matches: the
+    user's, then the defaults that remain (`default_policies`).
 
     The defaults are set on roles and not on the job, so that a failed pod of an unranked role never ends the training.
     Volcano checks the role's list before the job's, so the job's policies for exit codes, which act upon the event
     PodFailed, are repeated before a default for it.
     """
     policies = {}
-    exit_codes = {each.exit_code: each for each in _listed(experiment.policies) if each.exit_code is not None}
+    exit_codes = {each.exit_code: each for each in experiment.policies or () if each.exit_code is not None}
     for name, remaining in default_policies(experiment).items():
-        own = _listed(experiment.roles[name].policies)
+        own = experiment.roles[name].policies or ()
         hidden = any(policy.event == POD_FAILED.event for policy in remaining)
         codes = {each.exit_code for each in own}
         repeated = [policy for code, policy in exit_codes.items() if hidden and code not in codes]
@@ -195,48 +195,41 @@ def role_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
 
 
 def default_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
-    """The default policies of each role. A policy of the user, on the role or on the job, replaces the default for the
-    same event; `*`, or an empty list, replaces all defaults; the others remain."""
+    """Return the default policies of each role. A policy of the user, on the role or on the job, replaces the default
+    for the same event; `*`, or an empty list, replaces all defaults; the others remain."""
     ending = ending_role(experiment)
-    job_events = {policy.event for policy in _listed(experiment.policies)}
     return {
         name: tuple(
             policy
             for policy in _defaults(experiment, name, name == ending)
-            if not _takes_all(experiment.policies, job_events) and policy.event not in job_events
-            if not any(own.event in (policy.event, ANY_EVENT) for own in _listed(role.policies))
-            if role.policies is None or role.policies
+            if not _replaces(experiment.policies, policy.event) and not _replaces(role.policies, policy.event)
         )
         for name, role in experiment.roles.items()
     }
 
 
-def _takes_all(policies: list[Policy] | None, events: Set[str | None]) -> bool:
-    """True if these policies replace all defaults: one of them is for every event, or the list is empty on purpose."""
-    return ANY_EVENT in events or (policies is not None and not policies)
+def _replaces(policies: list[Policy] | None, event: str | None) -> bool:
+    """Return True if these policies replace the default for the event, as an empty list replaces all."""
+    return policies is not None and (not policies or any(each.event in (event, ANY_EVENT) for each in policies))
 
 
 def action_upon(policies: Iterable[Policy], event: str) -> str | None:
-    """The action that Volcano takes upon the event, by the first policy that matches it; None if no policy matches."""
+    """Return the action of the first policy that matches the event, as Volcano chooses it; None if there is none."""
     return next((policy.action for policy in policies if policy.event in (event, ANY_EVENT)), None)
 
 
-def _listed(policies: list[Policy] | None) -> list[Policy]:
-    return [] if policies is None else policies
-
-
 def _defaults(experiment: Experiment, name: str, ends: bool) -> list[Policy]:
-    """The defaults of a role before the user's policies. In a static world the first failure ends the job, since its
-    peers would hang in a collective; the success of the ending role ends it too. An eviction restarts the job only from
-    a ranked role of a static world: Volcano raises PodEvicted for pods of a scale-down too, and such roles never scale
-    in place."""
+    """Return the defaults of a role before the user's policies. In a static world the first failure ends the job, since
+    its peers would hang in a collective; the success of the ending role ends it too. An eviction restarts the job only
+    from a ranked role of a static world: Volcano raises PodEvicted for pods of a scale-down too, and such roles never
+    scale in place."""
     if not experiment.roles[name].ranked and not ends:
         return []
     return [*_failure(experiment, name), *([COMPLETED] if ends else [])]
 
 
 def _failure(experiment: Experiment, name: str) -> list[Policy]:
-    """The default policies for the failure of a pod of the role.
+    """Return the default policies for the failure of a pod of the role.
 
     The kubelet (1.27 and later) first reports an evicted pod as failed; its peers fail within a second, and only then
     the pod is deleted. So a policy for failures acts on evictions too. (A `timeout` on a failure does not help: Volcano

@@ -17,7 +17,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import CRDS, queue_manifest
 from trainform.errors import InputError, Problem
 from trainform.job.check import check_environment, check_experiment
-from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
+from trainform.manifests.manifest import ownership, with_own_annotations
 from trainform.manifests.objects import claim, launch_files, rendezvous_service
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import Plan, QueuePlan
@@ -125,7 +125,7 @@ class Rendezvous(Part):
             environment = check_environment(environment).or_raise()
             problems = type_problems("selector", selector, Mapping, "a mapping", "write `{LABEL: VALUE}`")
             if not problems:
-                problems = parse(_RendezvousInputs, {"name": name, "selector": dict(selector)}).problems
+                problems = [*parse(_RendezvousInputs, {"name": name, "selector": dict(selector)}).problems]
             if problems:
                 raise InputError(problems)
             labels = ownership(name, environment=environment.name)
@@ -170,7 +170,10 @@ class RoleGroup(Part):
             backend = BACKENDS[plan.backend]
             pods = [template for template in backend.templates(plan, job.manifests) if template.role == role]
             _refuse_role(plan, role, len(pods))
-            script = with_own_annotations(_renamed(launch_files(plan, backend.files(plan)), f"{name}-{plan.revision}"))
+            script = launch_files(plan, backend.files(plan))
+            # another name, since a job of the same experiment may exist too
+            metadata = script.body["metadata"] | {"name": f"{name}-{plan.revision}"}
+            script = with_own_annotations(structs.replace(script, body=script.body | {"metadata": metadata}))
         template = pods[0].body
         script_volumes = [
             volume["name"]
@@ -204,11 +207,6 @@ def _refuse_role(plan: Plan, role: str, templates: int) -> None:
         raise InputError([Problem("role", role, reason, fix)])
 
 
-def _renamed(manifest: Manifest, name: str) -> Manifest:
-    """Return the object under another name, since a job of the same experiment may exist too."""
-    return structs.replace(manifest, body=manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}})
-
-
 def add_own(environment: Environment, field: str, own: object, model: type[BaseModel]) -> Environment:
     """Return the environment with the program's queues or claims (`own`) added to the field. InputError with every
     problem of the result, or of the types of `own`."""
@@ -218,7 +216,7 @@ def add_own(environment: Environment, field: str, own: object, model: type[BaseM
         data = environment.model_dump(by_alias=True, exclude_none=True)
         data[field] |= {name: each.model_dump(by_alias=True, exclude_none=True) for name, each in own.items()}
         parsed = parse(Environment, data)
-        problems = parsed.problems + (environment_problems(parsed.model) if parsed.model is not None else [])
+        problems = [*parsed.problems, *([] if parsed.model is None else environment_problems(parsed.model))]
     if problems or parsed is None or parsed.model is None:
         raise InputError(problems)
     return parsed.model

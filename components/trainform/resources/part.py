@@ -9,14 +9,7 @@ import pulumi
 
 from trainform.cluster.preflight import check_objects
 from trainform.manifests.manifest import Manifest
-from trainform.resources.apply import (
-    as_run_error,
-    cluster_provider,
-    output_after,
-    register,
-    set_outputs,
-    show_outcome,
-)
+from trainform.resources.apply import as_run_error, cluster_provider, output_after, register, set_outputs, show_outcome
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 

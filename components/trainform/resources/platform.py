@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pulumi
 
 from trainform.backends.gangs import CRDS
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_objects
 from trainform.job.check import check_platform
-from trainform.manifests.manifest import Manifest
 from trainform.plan.inputs import environment_inputs
-from trainform.resources.apply import (
-    as_run_error,
-    cluster_provider,
-    output_after,
-    register,
-    set_outputs,
-    show_outcome,
-)
+from trainform.resources.apply import as_run_error, cluster_provider, output_after, register, set_outputs, show_outcome
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 
@@ -51,14 +40,12 @@ class Platform(pulumi.ComponentResource):
         provider = cluster_provider(self, environment)
         registered: dict[str, pulumi.CustomResource] = {}
         for manifest in manifests:
-            registered[manifest.key] = register(
-                manifest,
-                self,
-                provider,
-                name,
-                [resource for key, resource in registered.items() if key == "namespace"],
-                _parent_queue(manifest, registered),
-            )
+            before = [resource for key, resource in registered.items() if key == "namespace"]
+            # the manifests list each queue before its children; with its output it is created before them
+            parent = manifest.body.get("spec", {}).get("parent")
+            queue = registered.get(f"queue-{parent}")
+            inputs = {} if queue is None else {"parent": output_after(queue, parent)}
+            registered[manifest.key] = register(manifest, self, provider, name, before, inputs)
         outputs = {
             "namespace": environment.namespace.name,
             "queues": list(environment.queues),
@@ -66,16 +53,3 @@ class Platform(pulumi.ComponentResource):
             "next": f"trainform doctor -e {environment.name}",
         }
         set_outputs(self, outputs)
-
-
-def _parent_queue(
-    manifest: Manifest, registered: Mapping[str, pulumi.CustomResource]
-) -> Mapping[str, pulumi.Input[Any]]:
-    """Return the field `parent` as an output of the parent queue if it is registered too, so that it is created first;
-    otherwise empty.
-
-    The manifests list each parent before its children.
-    """
-    name = manifest.body.get("spec", {}).get("parent")
-    parent = registered.get(f"queue-{name}")
-    return {} if parent is None else {"parent": output_after(parent, name)}

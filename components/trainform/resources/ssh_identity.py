@@ -58,9 +58,7 @@ class SshIdentity(Part):
         with as_run_error():
             environment = check_environment(environment).or_raise()
             given = {"service": service, "rotation": rotation, "port": port, "folder": folder}
-            parsed = parse(_Inputs, given)
-            if parsed.problems:
-                raise InputError(parsed.problems)
+            parse(_Inputs, given).or_raise()
             namespace = environment.namespace.name
             names = Names(service, namespace, service, folder, port)
             manifest = with_own_annotations(ssh_secret(name, names, ownership(name, environment=environment.name)))

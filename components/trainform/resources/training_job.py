@@ -22,14 +22,7 @@ from trainform.manifests.manifest import Component, Manifest
 from trainform.manifests.ssh_files import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.plan.model import Plan, RolePlan
-from trainform.resources.apply import (
-    after_attempt,
-    as_run_error,
-    cluster_provider,
-    register,
-    set_outputs,
-    show_outcome,
-)
+from trainform.resources.apply import after_attempt, as_run_error, cluster_provider, register, set_outputs, show_outcome
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
@@ -108,7 +101,7 @@ class TrainingJob(pulumi.ComponentResource):
     ) -> None:
         """Check the job against the live cluster, then register the component and its children."""
         plan, environment = rendered.plan, rendered.environment
-        objects = complete_record(rendered.manifests)
+        objects = tuple(map(_completed, rendered.manifests))
         with as_run_error():
             secrets = _ssh_secrets(plan)
             outcome = preflight(
@@ -223,16 +216,14 @@ def _ssh_secrets(plan: Plan) -> Mapping[str, pulumi.Input[Any]] | None:
     return private_files(ssh_names(plan), plan.ssh.rotation)
 
 
-def complete_record(manifests: Iterable[Manifest]) -> tuple[Manifest, ...]:
-    """Return the objects of a job with the version of trainform and the stack in its record.
+def _completed(manifest: Manifest) -> Manifest:
+    """Return the object; a record with the version of trainform and the stack.
 
     `trainform render` prints neither, so that its output is the same in each version and stack.
     """
-    found = list(manifests)
-    for number, manifest in enumerate(found):
-        if manifest.is_record:
-            body = copy.deepcopy(manifest.body)
-            body["data"]["version"] = version("trainform")
-            body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
-            found[number] = structs.replace(manifest, body=body)
-    return tuple(found)
+    if not manifest.is_record:
+        return manifest
+    body = copy.deepcopy(manifest.body)
+    body["data"]["version"] = version("trainform")
+    body["metadata"]["annotations"][defaults.STACK_ANNOTATION] = f"{pulumi.get_project()}/{pulumi.get_stack()}"
+    return structs.replace(manifest, body=body)

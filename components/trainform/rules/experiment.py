@@ -100,9 +100,8 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
     ranked = [role.name for role in plan.ranked]
     for name in tensorflow.task_types:
         if name not in experiment.roles or not experiment.roles[name].ranked:
-            yield Problem(
-                f"{path}.{name}", None, "the experiment has no ranked role of this name", f"known: {list_names(ranked)}"
-            )
+            reason = "the experiment has no ranked role of this name"
+            yield Problem(f"{path}.{name}", None, reason, f"known: {list_names(ranked)}")
     owners: dict[str, str] = {}
     for role in plan.ranked:
         kind = task_type(experiment, role.name)
@@ -119,9 +118,8 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
         if kind is not None:
             owners.setdefault(kind, role.name)
     if owners.keys() & TASK_TYPES and not owners.keys() & {"chief", "worker"}:
-        yield Problem(
-            "roles", None, "the roles have neither a chief nor a worker, so nothing trains", "add a role `worker`"
-        )
+        reason = "the roles have neither a chief nor a worker, so nothing trains"
+        yield Problem("roles", None, reason, "add a role `worker`")
     if task_type(experiment, first_ranked(experiment)) == EVALUATOR and len(plan.ranked) > 1:
         reason = "the role is the evaluator, which is outside of the cluster"
         yield Problem(f"roles.{first_ranked(experiment)}", None, reason, "put it last")
@@ -130,9 +128,8 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
 def restart_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """Yield values of `restart` that the launcher cannot follow."""
     if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
-        yield Problem(
-            "restart", experiment.restart, "the job is elastic and goes on without the evicted pod", "remove it"
-        )
+        reason = "the job is elastic and goes on without the evicted pod"
+        yield Problem("restart", experiment.restart, reason, "remove it")
     elif experiment.restart == ALL_WHEN_EVICTED and not any(role.restarts_job for role in plan.roles):
         reason = "the value has no effect, since every role that trains has its own `restart`"
         yield Problem("restart", experiment.restart, reason, "remove it, or the `restart` of a role that trains")

@@ -118,9 +118,6 @@ PORT_VARIABLES = {RENDEZVOUS: "MASTER_PORT", TENSORFLOW: "TF_CONFIG"}
 ADDRESS = "MASTER_ADDR"
 _FIX = "remove it; choose the port by `network: {port: …}`"
 
-_PortSetting = tuple[str, str | EnvSource]
-"""A field, and the port that it sets."""
-
 
 def rendezvous_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """Yield each field that sets a port other than the plan's, if the pods cannot meet there or do not declare it."""
@@ -131,7 +128,8 @@ def rendezvous_problems(experiment: Experiment, environment: Environment, plan: 
     if reason is None:
         yield from _different_ports(experiment, plan, meeting) if name == "MASTER_PORT" else ()
         return
-    allowed = _allowed(plan)
+    met = plan.rendezvous
+    allowed = {str(met.port)} if met.port == met.own_port and not plan.naming.draws_ports else set()
     for path, value in dict(settings).items():
         if value not in allowed:
             yield Problem(path, value if isinstance(value, str) else None, reason, _FIX)
@@ -159,13 +157,7 @@ def _meets_at_service(experiment: Experiment, plan: Plan) -> bool:
     return addresses <= {plan.rendezvous.address, f"$({ADDRESS})"}
 
 
-def _allowed(plan: Plan) -> set[str]:
-    """Return the port numbers that are right for rank 0 and for its peers."""
-    met = plan.rendezvous
-    return {str(met.port)} if met.port == met.own_port and not plan.naming.draws_ports else set()
-
-
-def _variable_ports(experiment: Experiment, plan: Plan, name: str) -> Iterator[_PortSetting]:
+def _variable_ports(experiment: Experiment, plan: Plan, name: str) -> Iterator[tuple[str, str | EnvSource]]:
     """Yield path and value of each field that sets the variable in launched pods."""
     if name in experiment.env and any(
         role.launched and name not in experiment.roles[role.name].env for role in plan.roles
@@ -176,7 +168,7 @@ def _variable_ports(experiment: Experiment, plan: Plan, name: str) -> Iterator[_
             yield f"roles.{role.name}.env.{name}", experiment.roles[role.name].env[name]
 
 
-def _option_ports(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[_PortSetting]:
+def _option_ports(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[tuple[str, str]]:
     """Yield path and port of each option of the launcher that sets one."""
     for option in own_options(experiment.launcher):
         for role in meeting if option.planned.endswith("$MASTER_PORT") else ():

@@ -34,9 +34,8 @@ def reference_problems(experiment: Experiment, environment: Environment, plan: P
         fields[environment.rdma.resource] = "network.rdma"
     for name, role in experiment.roles.items():
         for kind in role.accelerators:
-            yield from unknown(
-                f"roles.{name}.accelerators.{kind}", kind, environment.accelerators, "kind of accelerator"
-            )
+            path = f"roles.{name}.accelerators.{kind}"
+            yield from unknown(path, kind, environment.accelerators, "kind of accelerator")
         yield from amount_problems(f"roles.{name}.resources", role.resources)
         for resource, quantity in role.resources.items():
             if resource in fields:
@@ -90,7 +89,7 @@ def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
 AMOUNTS = ("capability", "deserved", "guarantee")
 
 
-def environment_queue_problems(environment: Environment) -> Iterator[Problem]:
+def _environment_queues(environment: Environment) -> Iterator[Problem]:
     """Yield the problems of the queues of an environment."""
     parents = {defaults.ROOT_QUEUE: None, **environment.queues}
     for name, request in environment.queues.items():
@@ -147,6 +146,7 @@ def _ancestors(name: str, environment: Environment) -> dict[str, None]:
     return line
 
 
+OWN_FOLDER = "choose a folder of your own, such as /mnt/data"
 OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.SSH_VOLUME, defaults.HOSTFILE)
 
 
@@ -211,62 +211,43 @@ def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
 
 def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> Iterator[Problem]:
     for folder, what in files.items():
-        if is_inside(path, folder):
+        if _normalized(path).startswith(f"{_normalized(folder)}/"):
             reason = (
                 f"the path is inside {folder}, which holds {what} and is read-only: no container of the role "
                 f"{role.name} would start"
             )
-            yield Problem(where, path, reason, "choose a folder of your own, such as /mnt/data")
+            yield Problem(where, path, reason, OWN_FOLDER)
 
 
 def _system_paths(experiment: Experiment) -> Iterator[Problem]:
     mounts = {f"storage.{key}.mount": volume.mount for key, volume in experiment.storage.items()}
-    mounts |= {
-        f"prepare[{index}].git.path": step.git.path
-        for index, step in enumerate(experiment.prepare)
-        if step.git is not None
-    }
+    steps = enumerate(experiment.prepare)
+    mounts |= {f"prepare[{index}].git.path": step.git.path for index, step in steps if step.git is not None}
     for field, mount in mounts.items():
-        if hides_system(mount):
-            yield Problem(field, mount, *HIDES)
+        if _hides_system(mount):
+            reason = "the mount would hide a folder of the system that every process needs"
+            yield Problem(field, mount, reason, OWN_FOLDER)
 
 
 # Folders of images that a volume may not hide: without them no program starts. A volume may be inside /dev and /etc,
 # but not inside the kernel's folders.
+_PROGRAMS = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 SYSTEM_FOLDERS = frozenset(
-    {
-        *("", "/dev", "/etc", "/proc", "/sys", "/usr"),
-        *(
-            f"{above}/{folder}"
-            for above in ("", "/usr")
-            for folder in ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
-        ),
-    }
+    ["", "/dev", "/etc", "/proc", "/sys", "/usr", *(f"{above}/{name}" for above in ("", "/usr") for name in _PROGRAMS)]
 )
 KERNEL_FOLDERS = ("/proc/", "/sys/")
 _LIBRARIES = re.compile(rf"(/usr)?/lib/[a-z0-9_]+-linux-[a-z0-9]+{END}")  # of one architecture, in Debian
 
-HIDES = (
-    "the mount would hide a folder of the system that every process needs",
-    "choose a folder of your own, such as /mnt/data",
-)
-"""Reason and fix for a mount that hides such a folder."""
 
-
-def normalized(path: str) -> str:
+def _normalized(path: str) -> str:
     """Return the normal path of a folder in a container, without `/` at its end; "" for the root."""
     return f"/{posixpath.normpath(f'/{path}').strip('/')}".rstrip("/")
 
 
-def hides_system(path: str) -> bool:
+def _hides_system(path: str) -> bool:
     """Return True if a mount at the path would hide a folder that every process needs."""
-    folder = normalized(path)
+    folder = _normalized(path)
     return folder in SYSTEM_FOLDERS or folder.startswith(KERNEL_FOLDERS) or _LIBRARIES.match(folder) is not None
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Return True if the path is below the folder."""
-    return normalized(path).startswith(f"{normalized(folder)}/")
 
 
 JOB_VOLUME_TYPES: tuple[VolumeType, ...] = ("configMap", "emptyDir", "secret")
@@ -274,13 +255,8 @@ JOB_VOLUME_TYPES: tuple[VolumeType, ...] = ("configMap", "emptyDir", "secret")
 
 def environment_problems(environment: Environment) -> list[Problem]:
     """Return every problem of the environment."""
-    return [
-        *environment_queue_problems(environment),
-        *_claims(environment),
-        *_accelerators(environment),
-        *_codes(environment),
-        *_limits(environment),
-    ]
+    rules = (_environment_queues, _claims, _accelerators, _codes, _limits)
+    return [problem for rule in rules for problem in rule(environment)]
 
 
 def _claims(environment: Environment) -> Iterator[Problem]:

@@ -66,25 +66,23 @@ def field_text(field: FieldInfo) -> str:
 
 
 def set_fields(model: BaseModel, path: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the path and the field of each value that differs from its default; for a section, those inside it."""
+    """Yield the path and the field of each value that differs from its default; for a section, those inside it. path:
+    the beginning of all paths, with a dot at its end."""
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
-        if value != field.get_default():
-            where = name if field.alias is None else field.alias
-            yield from _set_fields(value, f"{path}.{where}" if path else where, field)
-
-
-def _set_fields(value: Any, path: str, field: FieldInfo) -> Iterator[tuple[str, FieldInfo]]:
-    parts = {path: value}
-    if isinstance(value, dict):
-        parts = {f"{path}.{key}": item for key, item in value.items()}
-    elif isinstance(value, list):
-        parts = {f"{path}[{index}]": item for index, item in enumerate(value)}
-    sections = [(where, part) for where, part in parts.items() if isinstance(part, BaseModel)]
-    if len(sections) < len(parts) or not parts:
-        yield path, field
-    for where, section in sections:
-        yield from set_fields(section, where)
+        if value == field.get_default():
+            continue
+        where = f"{path}{name if field.alias is None else field.alias}"
+        parts = {where: value}
+        if isinstance(value, dict):
+            parts = {f"{where}.{key}": item for key, item in value.items()}
+        elif isinstance(value, list):
+            parts = {f"{where}[{index}]": item for index, item in enumerate(value)}
+        sections = {place: part for place, part in parts.items() if isinstance(part, BaseModel)}
+        if len(sections) < len(parts) or not parts:
+            yield where, field
+        for place, section in sections.items():
+            yield from set_fields(section, f"{place}.")
 
 
 def _sentences(meaning: str | None, default: Any, change: OnChange) -> str:
@@ -230,7 +228,7 @@ def _plain(what: str, kinds: tuple[type, ...]) -> Callable[[dict[str, Any]], dic
     """Return a validator that refuses values that JSON cannot hold, such as `.inf` and `!!binary` of YAML. `kinds`: the
     types that are allowed in addition to texts, lists and mappings."""
 
-    def check(value: Any, levels: int) -> None:
+    def check(value: Any, levels: int = defaults.DEEPEST) -> Any:
         if levels < 0:
             raise refusal(f"the {what} is nested deeper than {defaults.DEEPEST} levels", "flatten it")
         if isinstance(value, dict):
@@ -252,12 +250,9 @@ def _plain(what: str, kinds: tuple[type, ...]) -> Callable[[dict[str, Any]], dic
             _text(value)
         elif value is not None and not isinstance(value, kinds):
             raise refusal(f"the {what} holds a {type(value).__name__}, which JSON does not know", "put it in quotes")
-
-    def plain(value: dict[str, Any]) -> dict[str, Any]:
-        check(value, defaults.DEEPEST)
         return value
 
-    return plain
+    return check
 
 
 Text = Annotated[str, AfterValidator(_text)]

@@ -39,8 +39,7 @@ class Promotion(Model, on_change=OnChange.NO_OBJECT):
     """Gates that a release passes before a stack of this environment can name it."""
 
     required: bool | None = Field(
-        default=None,
-        description="Whether each stack must follow a promoted release. Empty: yes if there is a gate.",
+        default=None, description="Whether each stack must follow a promoted release. Empty: yes if there is a gate."
     )
     sources: list[Label] = Field(
         default=[],
@@ -51,18 +50,9 @@ class Promotion(Model, on_change=OnChange.NO_OBJECT):
     succeeded: bool = Field(
         default=False, description="Whether the job must have succeeded where the release comes from."
     )
-    digest: bool = Field(
-        default=False,
-        description="Whether the experiment must name its images by digest.",
-    )
-    soak: Duration | None = Field(
-        default=None,
-        description="Time since the job succeeded there. Empty: none.",
-    )
-    clean: bool = Field(
-        default=False,
-        description="Whether the last `pulumi up` must have run from a clean commit.",
-    )
+    digest: bool = Field(default=False, description="Whether the experiment must name its images by digest.")
+    soak: Duration | None = Field(default=None, description="Time since the job succeeded there. Empty: none.")
+    clean: bool = Field(default=False, description="Whether the last `pulumi up` must have run from a clean commit.")
     waivable: dict[GateName, list[NonEmpty]] = Field(
         default={},
         examples=[{"soak": ["team-lead@example.com"]}],
@@ -124,12 +114,7 @@ class Accelerator(Model, on_change=OnChange.NO_OBJECT):
         le=defaults.MOST_OF_A_NODE,
         description="Accelerators of one node. Empty: unknown, not checked.",
     )
-    nodes: int | None = Field(
-        default=None,
-        ge=0,
-        le=1_000_000,
-        description="Number of such nodes. Empty: unknown.",
-    )
+    nodes: int | None = Field(default=None, ge=0, le=1_000_000, description="Number of such nodes. Empty: unknown.")
     cpu: Quantity = Field(default=defaults.NODE_CPU, description="CPU cores of one node.")
     memory: Bytes = Field(default=defaults.NODE_MEMORY, description="Memory of one node.")
     node_selector: dict[LabelKey, LabelValue] = Field(
@@ -205,9 +190,7 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         description="The namespace of the jobs.",
     )
     queues: dict[QueueName, EnvironmentQueue] = Field(
-        default={},
-        json_schema_extra=OnChange.BY_PART,
-        description="Queues that experiments may name, by name.",
+        default={}, json_schema_extra=OnChange.BY_PART, description="Queues that experiments may name, by name."
     )
     priority_classes: dict[Subdomain, PriorityClass] = Field(
         default={},
@@ -287,12 +270,12 @@ class HourlyCost(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The amount as it is printed: 16.80 USD."""
+        """Return the amount as it is printed: 16.80 USD."""
         return f"{self.amount:.2f} {self.currency}"
 
     @property
     def dated(self) -> str:
-        """The amount with the day of its prices."""
+        """Return the amount with the day of its prices."""
         return f"{self.text} (prices of {self.as_of})"
 
 

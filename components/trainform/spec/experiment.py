@@ -61,8 +61,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     """One training job."""
 
     name: Annotated[ServiceLabel, StringConstraints(max_length=56)] = Field(
-        json_schema_extra=OnChange.NEW_OBJECTS,
-        description="Name of the experiment, and start of all names.",
+        json_schema_extra=OnChange.NEW_OBJECTS, description="Name of the experiment, and start of all names."
     )
     owner: NonEmpty | None = Field(
         default=None, json_schema_extra=OnChange.NO_OBJECT, description="Name or e-mail address. Empty: unknown."
@@ -103,8 +102,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     ssh: Ssh | None = Field(default=None, description="SSH between the pods. Empty: only where the launcher needs it.")
     run_as: RunAs | None = Field(default=None, description="User of all containers. Empty: the image's.")
     shared_memory: Bytes | None = Field(
-        default=None,
-        description="Size of /dev/shm, which counts as memory of the pod. Empty: 64 MB, often too small.",
+        default=None, description="Size of /dev/shm, which counts as memory of the pod. Empty: 64 MB, often too small."
     )
     queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], value_shape] = Field(
         default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a new queue."
@@ -147,14 +145,10 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     )
     tolerations: list[Toleration] = Field(default=[], description="Taints that all pods may ignore.")
     labels: dict[LabelKey, LabelValue] = Field(
-        default={},
-        json_schema_extra=OnChange.IN_PLACE,
-        description="Labels of the job object, not of its pods.",
+        default={}, json_schema_extra=OnChange.IN_PLACE, description="Labels of the job object, not of its pods."
     )
     annotations: dict[LabelKey, Text] = Field(
-        default={},
-        json_schema_extra=OnChange.IN_PLACE,
-        description="Annotations of the job object, not of its pods.",
+        default={}, json_schema_extra=OnChange.IN_PLACE, description="Annotations of the job object, not of its pods."
     )
     waivers: list[Waiver] = Field(
         default=[],

@@ -23,10 +23,7 @@ class ScriptLauncher(Model, on_change=OnChange.NEW_REVISION):
     args: Arguments = Field(default=[], description="Arguments of the script.")
     launcher_args: Arguments = Field(default=[], description="Options of the launcher, before the script.")
     processes_per_node: int | None = Field(
-        default=None,
-        ge=1,
-        le=2**31 - 1,
-        description="Processes on each pod. Empty: one per accelerator, or one.",
+        default=None, ge=1, le=2**31 - 1, description="Processes on each pod. Empty: one per accelerator, or one."
     )
 
 
@@ -52,10 +49,7 @@ class Torchrun(ScriptLauncher, on_change=OnChange.NEW_REVISION):
         "bounds. Empty: static.",
     )
     max_restarts: int = Field(
-        default=0,
-        ge=0,
-        le=2**31 - 1,
-        description="Restarts of the processes before torchrun fails.",
+        default=0, ge=0, le=2**31 - 1, description="Restarts of the processes before torchrun fails."
     )
 
 
@@ -63,8 +57,7 @@ class Accelerate(ScriptLauncher, on_change=OnChange.NEW_REVISION):
     """`accelerate launch` on several machines."""
 
     rdzv_backend: Literal["static", "c10d"] = Field(
-        default="static",
-        description="Rendezvous. static: ranks of the plan; c10d: its own ranks.",
+        default="static", description="Rendezvous. static: ranks of the plan; c10d: its own ranks."
     )
 
 
@@ -97,8 +90,7 @@ class Tensorflow(Model, on_change=OnChange.NEW_REVISION):
 
     command: Command = Field(description="What each pod runs.")
     task_types: dict[Label, TaskType] = Field(
-        default={},
-        description="Task types of ranked roles. Empty: the roles' names.",
+        default={}, description="Task types of ranked roles. Empty: the roles' names."
     )
 
 

@@ -108,8 +108,7 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
         "Empty: none.",
     )
     longest_waiver: Duration = Field(
-        default=defaults.LONGEST_WAIVER,
-        description="Longest time until the last day of a waiver.",
+        default=defaults.LONGEST_WAIVER, description="Longest time until the last day of a waiver."
     )
     pod_security: PodSecurity = Field(
         default="baseline",
@@ -153,8 +152,7 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
         description="Most that one experiment may cost per hour. Empty: no limit.",
     )
     max_run_time: Duration | None = Field(
-        default=None,
-        description="Longest `activeDeadlineSeconds` of a pod, which then is required. Empty: no limit.",
+        default=None, description="Longest `activeDeadlineSeconds` of a pod, which then is required. Empty: no limit."
     )
     queues: list[QueueName] | None = Field(
         default=None, description="Queues that experiments may name. Empty: all of the environment."
@@ -168,14 +166,10 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
         description="Priority classes that pods may name. Empty: those of the environment, or any but `system-…`.",
     )
     service_accounts: list[Subdomain] = Field(
-        default=[],
-        examples=[["train"]],
-        description="Service accounts of pods, in addition to `default`.",
+        default=[], examples=[["train"]], description="Service accounts of pods, in addition to `default`."
     )
     resource_claims: list[Subdomain] = Field(
-        default=[],
-        examples=[["one-gpu"]],
-        description="ResourceClaimTemplates by which pods may claim devices.",
+        default=[], examples=[["one-gpu"]], description="ResourceClaimTemplates by which pods may claim devices."
     )
     job_managers: list[NonEmpty] = Field(
         default=[],

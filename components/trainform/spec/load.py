@@ -24,7 +24,7 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.explain import NOTHING, explain, locate
 from trainform.spec.names import did_you_mean
-from trainform.spec.read import Content, Source, misread, parse_mapping, read_content, read_mapping
+from trainform.spec.read import NOWHERE, Content, Source, misread, parse_mapping, read_content, read_mapping
 from trainform.spec.release import ReleasedExperiment, released_experiment
 
 # For each kind of file: its word in messages, its folder in `stacks/`, and the command that writes one.
@@ -54,7 +54,7 @@ Given = str | Text | ReleasedExperiment
 
 
 class LoadResult(Struct, Generic[ModelT], frozen=True):
-    """The result of reading a file."""
+    """The result of reading a file, or data."""
 
     model: ModelT | None
     """The valid part of the file, so that rules can still be checked if there are problems; None if nothing is left."""
@@ -63,7 +63,7 @@ class LoadResult(Struct, Generic[ModelT], frozen=True):
     left_out: frozenset[str] = frozenset()
     """Names whose definition in the file is wrong. The model lacks them, and references to them are not reported."""
     data: Mapping[str, Any] | None = None
-    """The data of the file, with its mistakes; None if a model was given instead of a file."""
+    """The data of the file, with its mistakes; None if a model or data was given instead of a file."""
 
     def or_raise(self) -> ModelT:
         """Return the model. Raises `InputError` if there is any problem."""
@@ -107,13 +107,14 @@ def load(kind: type[ModelT], given: Given, root: Path | None = None) -> LoadResu
     except InputError as error:
         missing = isinstance(given, str) and not os.path.lexists(path)
         near = did_you_mean(path.stem, known_names(FOLDERS[kind][1], root)) if missing else ""
-        problems = [dataclasses.replace(error.problems[0], fix=near)] if near else error.problems
-        return LoadResult(None, tuple(problems), Source(name, {}))
+        unread = [dataclasses.replace(error.problems[0], fix=near)] if near else error.problems
+        return LoadResult(None, tuple(unread), Source(name, {}))
     parsed = parse(kind, content.data, content.source.written)
     copied = _copied(kind, path, content.data.get("name"), root) if isinstance(given, str) else []
     wrong_name = any(problem.path == "name" for problem in parsed.problems)
     found = [content.source.locate(problem) for problem in [*parsed.problems, *([] if wrong_name else copied)]]
-    return LoadResult(parsed.model, (*content.problems, *found), content.source, parsed.left_out, content.data)
+    problems = (*content.problems, *found)
+    return structs.replace(parsed, problems=problems, source=content.source, data=content.data)
 
 
 def _content(given: Given, path: Path, name: str, root: Path | None) -> Content:
@@ -162,15 +163,7 @@ def load_environment(given: Given, root: Path | None = None) -> LoadResult[Envir
     return load(Environment, given, root)
 
 
-class ParseResult(Struct, Generic[ModelT], frozen=True):
-    """Data as a model, with every problem of the data."""
-
-    model: ModelT | None
-    problems: list[Problem]
-    left_out: frozenset[str] = frozenset()
-
-
-def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> ParseResult[ModelT]:
+def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] = NOTHING) -> LoadResult[ModelT]:
     """Return the model and all problems of the data. `written`: see `Source`.
 
     Wrong parts are removed and required fields filled, so that one wrong value does not hide another one.
@@ -182,7 +175,8 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
     rest = data
     for _ in range(MOST_ROUNDS):
         try:
-            return ParseResult(kind.__pydantic_validator__.validate_python(rest), problems, frozenset(left_out))
+            model = kind.__pydantic_validator__.validate_python(rest)
+            return LoadResult(model, tuple(problems), NOWHERE, frozenset(left_out))
         except ValidationError as error:
             if rest is data:
                 wrong = explain(kind, data, error, written)
@@ -196,8 +190,8 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
                 if removed is None and path and path[0] in fillers:
                     rest[str(path[0])] = fillers[str(path[0])]
                 elif removed is None:
-                    return ParseResult(None, problems)
-    return ParseResult(None, problems)
+                    return LoadResult(None, tuple(problems), NOWHERE)
+    return LoadResult(None, tuple(problems), NOWHERE)
 
 
 def _leave_out(data: Any, path: tuple[str | int, ...]) -> tuple[Any, ...] | None:
@@ -237,11 +231,7 @@ def parameter_problems(kind: type[BaseModel], given: object) -> list[Problem]:
     name = kind.__name__
     needed = f"a model {name}, or the name or path of its file as text"
     return type_problems(
-        name.lower(),
-        given,
-        (kind, str, Text, ReleasedExperiment),
-        needed,
-        f"write `{name}(…)`, or the name as text",
+        name.lower(), given, (kind, str, Text, ReleasedExperiment), needed, f"write `{name}(…)`, or the name as text"
     )
 
 

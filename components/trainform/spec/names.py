@@ -193,10 +193,8 @@ MEANING = {
     UID: ("is not a UID", "write it as `kubectl get namespace kube-system -o jsonpath={.metadata.uid}` prints it"),
     REPOSITORY: (
         "is not the address of a git repository on a server",
-        (
-            "write https://HOST/PATH, ssh://USER@HOST/PATH, git://HOST/PATH or USER@HOST:PATH; escape other "
-            "characters as in %20"
-        ),
+        "write https://HOST/PATH, ssh://USER@HOST/PATH, git://HOST/PATH or USER@HOST:PATH; escape other characters as "
+        "in %20",
     ),
     FINGERPRINT: (
         "is not the fingerprint of a finding",

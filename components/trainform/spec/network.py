@@ -31,13 +31,9 @@ class Topology(OneOf, on_change=OnChange.NEW_REVISION):
 class Network(Model, on_change=OnChange.NEW_REVISION):
     """Network of all pods of the job."""
 
-    host: bool = Field(
-        default=False,
-        description="Whether pods use the node's network; needs `limits.host_network`.",
-    )
+    host: bool = Field(default=False, description="Whether pods use the node's network; needs `limits.host_network`.")
     rdma: bool = Field(
-        default=False,
-        description="Whether ranked pods get the environment's RDMA resource and capabilities.",
+        default=False, description="Whether ranked pods get the environment's RDMA resource and capabilities."
     )
     port: int | None = Field(
         default=None,
@@ -55,10 +51,7 @@ class Network(Model, on_change=OnChange.NEW_REVISION):
         description="Host ports. shared: one replica on each node; per-replica: replicas may share a node (static"
         " jobs).",
     )
-    wait: Duration = Field(
-        default=defaults.WAIT,
-        description="Time that a pod waits for its peers before it fails.",
-    )
+    wait: Duration = Field(default=defaults.WAIT, description="Time that a pod waits for its peers before it fails.")
     topology: Topology | None = Field(default=None, description="Network topology of the gang. Empty: anywhere.")
 
 
@@ -112,6 +105,5 @@ class RunAs(Model, on_change=OnChange.NEW_REVISION):
         description="Numeric group id, also of mounted files. Empty: the user's number.",
     )
     home: AbsolutePath = Field(
-        default=defaults.HOME,
-        description="Home folder of that user, where SSH looks for its files.",
+        default=defaults.HOME, description="Home folder of that user, where SSH looks for its files."
     )

@@ -13,7 +13,7 @@ from trainform.defaults import MOST_OVERLAYS
 from trainform.errors import Problem, list_names
 from trainform.spec.experiment import OVERLAYS, Experiment
 from trainform.spec.layers import Layer
-from trainform.spec.load import LoadResult, ParseResult, parse
+from trainform.spec.load import LoadResult, parse
 from trainform.spec.names import did_you_mean
 from trainform.spec.read import NOWHERE, Source
 from trainform.spec.trial import OPTION, Assignment, merge_assignments, unknown_places
@@ -58,14 +58,14 @@ def apply_overlay(
         if other == name:
             chosen = (layer,)
         else:
-            problems += reader.read((layer,))[1]
+            problems += reader.read((layer,)).problems
     if tried:
         below = chosen[-1].merged if chosen else reader.base
         problems += unknown_places(tried, below)
         chosen = (*chosen, reader.layer(OPTION, merge_assignments(tried), chosen, in_file=False))
-    parsed, found, source = reader.read(chosen)
-    model = parsed.model if parsed.model is None or not overlays else parsed.model.attach_base(loaded.model)
-    return LoadResult(model, (*problems, *found), source, parsed.left_out, loaded.data)
+    read = reader.read(chosen)
+    model = read.model if read.model is None or not overlays else read.model.attach_base(loaded.model)
+    return structs.replace(read, model=model, problems=(*problems, *read.problems), data=loaded.data)
 
 
 def merged(experiment: Experiment, name: str) -> Experiment:
@@ -85,25 +85,21 @@ class _Overlays(Struct, frozen=True):
         kept = {key: value for key, value in patch.items() if key not in KEPT}
         return Layer(place, kept, below[-1].merged if below else self.base, in_file)
 
-    def read(self, layers: tuple[Layer, ...]) -> tuple[ParseResult[Experiment], list[Problem], Source]:
+    def read(self, layers: tuple[Layer, ...]) -> LoadResult[Experiment]:
         """Return the model with the layers applied, and the problems that the layers cause."""
         source = structs.replace(self.loaded.source, layers=layers)
         data = layers[-1].merged if layers else self.base
         parsed = parse(Experiment, data, _merged_texts(source))
         reported = {(problem.path, problem.reason) for problem in self.loaded.problems}
-        found = [
+        found = tuple(
             _explain_layer(problem, source.locate(problem), layers)
             for problem in parsed.problems
             if (problem.path, problem.reason) not in reported or any(layer.sets(problem.path) for layer in layers)
-        ]
-        return structs.replace(parsed, model=self._keep_runtime(parsed.model, layers)), found, source
-
-    def _keep_runtime(self, model: Experiment | None, layers: tuple[Layer, ...]) -> Experiment | None:
-        """Return the model with the runtime of the loaded experiment, whose file may have been read already."""
-        given = self.loaded.model
-        if model is None or given is None or model.runtime is None or any("runtime" in layer.patch for layer in layers):
-            return model
-        return model.model_copy(update={"runtime": given.runtime})
+        )
+        model, given = parsed.model, self.loaded.model
+        if model is not None and given is not None and not any("runtime" in layer.patch for layer in layers):
+            model = model.model_copy(update={"runtime": given.runtime})  # its file may have been read already
+        return structs.replace(parsed, model=model, problems=found, source=source)
 
 
 def _explain_layer(problem: Problem, located: Problem, layers: tuple[Layer, ...]) -> Problem:

@@ -36,7 +36,7 @@ def pins_a_host(line: str) -> bool:
     return not line.startswith(REVOKED)
 
 
-EACH_POD, FIRST_POD = "each-pod", "first-pod"
+FIRST_POD = "first-pod"
 
 
 class GitCheckout(Model, on_change=OnChange.NEW_REVISION):

@@ -73,7 +73,6 @@ def join_path(parts: tuple[str | int, ...]) -> str:
 
 STANDARD = "tag:yaml.org,2002:"
 TEXT, BOOL, MERGE, VALUE, TIMESTAMP = (f"{STANDARD}{name}" for name in ("str", "bool", "merge", "value", "timestamp"))
-NUMBERS = (f"{STANDARD}int", f"{STANDARD}float")
 UNREADABLE = "!unreadable"
 # The tags of plain data by kind of node, and the reason if a scalar cannot be converted.
 SCALARS = {

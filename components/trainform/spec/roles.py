@@ -59,10 +59,7 @@ class Toleration(Model, on_change=OnChange.NEW_REVISION):
         default=None, description="Effect to tolerate. Empty: every effect."
     )
     toleration_seconds: int | None = Field(
-        default=None,
-        ge=0,
-        le=2**31 - 1,
-        description="Time on a node that gets a NoExecute taint. Empty: for ever.",
+        default=None, ge=0, le=2**31 - 1, description="Time on a node that gets a NoExecute taint. Empty: for ever."
     )
 
 
@@ -131,8 +128,7 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     )
     image: Image | None = Field(default=None, description="Image of this role. Empty: the experiment's.")
     command: Command | None = Field(
-        default=None,
-        description="Command instead of the launcher; an unranked role needs one. Empty: the launcher.",
+        default=None, description="Command instead of the launcher; an unranked role needs one. Empty: the launcher."
     )
     accelerators: dict[Label, Annotated[int, Field(ge=0, le=defaults.MOST_OF_A_NODE)]] = Field(
         default={},

@@ -97,19 +97,20 @@ def load_stack(name: str, root: Path, given: str = STACK) -> Stack:
     Raises InputError. Reads only `KEYS` of the config, since any other value may be a secret.
     """
     short = require_stack(name, root, given)
-    own = _read(root, stack_path(short))
-    project = _read_project(root)
+    config = _read_config(short, root)
     found: dict[str, str] = {}
     problems: list[Problem] = []
-    for key in KEYS:
+    for key, example in KEYS.items():
         try:
-            found[key] = _value(own, project, key, f"pulumi config set -s {short} {NAMESPACE}:{key} {KEYS[key]}")
+            found[key] = config.required(key, f"pulumi config set -s {short} {NAMESPACE}:{key} {example}")
         except InputError as error:
             problems += error.problems
     if not problems and not found["experiment"]:
         reason = "the value is not set, or set to nothing: this stack is the environment's own, with its queues"
         fix = f"run `pulumi preview -s {short}`, or name the stack of an experiment"
-        raise OwnStackError(_refused(own, f"config.{NAMESPACE}:experiment", reason, fix).problems, found["environment"])
+        raise OwnStackError(
+            _refused(config.own, f"config.{NAMESPACE}:experiment", reason, fix).problems, found["environment"]
+        )
     if problems:
         raise InputError(problems)
     return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
@@ -125,13 +126,15 @@ def load_any_stack(name: str, root: Path, given: str = STACK) -> Stack:
 
 def named_environment(name: str, root: Path) -> str | None:
     """Return the environment that the stack names, even if its experiment is wrong; None if it names none."""
-    own = _read(root, stack_path(require_stack(name, root)))
-    return _given(own, _read_project(root), "environment") or None
+    return _read_config(require_stack(name, root), root).value("environment") or None
 
 
 def project_name(root: Path) -> str:
     """Return the name of the project; "" if no file has it."""
-    project = _read_project(root)
+    return _name_in(_read_project(root))
+
+
+def _name_in(project: Content | None) -> str:
     name = None if project is None else project.data.get("name")
     return name if isinstance(name, str) else ""
 
@@ -146,7 +149,7 @@ def pinned_release(name: str, root: Path) -> str | None:
 
 def named_release(name: str, root: Path) -> str | None:
     """Return the release that the stack follows; None if it follows none. Raises InputError for unreadable config."""
-    return release_name(_given(_read(root, stack_path(name)), _read_project(root), "release"))
+    return release_name(_read_config(name, root).value("release"))
 
 
 def key_place(name: str, root: Path, key: str) -> Problem:
@@ -180,27 +183,26 @@ def run_number(written: str | None) -> int:
     return number
 
 
+def _read_config(name: str, root: Path) -> _Config:
+    return _Config(_read(root, stack_path(name)), _read_project(root))
+
+
 def _read_project(root: Path) -> Content | None:
     return _read(root, PROJECT_FILE) if (root / PROJECT_FILE).exists() else None
 
 
 def _read(root: Path, name: str) -> Content:
     """Return the content of the file. Raises InputError with problems without values, which may be secrets."""
-    text = read_text(root / name, name)
-    content = _project(text) if name == PROJECT_FILE else _parsed(text, name)
+    content = _parsed(read_text(root / name, name), name)
     if isinstance(content, Content):
         return content
     raise InputError(content)
 
 
-@functools.lru_cache(maxsize=1)
-def _project(text: str) -> Content | list[Problem]:
-    """Return the content of the project's file, or its problems. Cached: a command may read thousands of stacks."""
-    return _parsed(text, PROJECT_FILE)
-
-
+@functools.lru_cache(maxsize=2)
 def _parsed(text: str, name: str) -> Content | list[Problem]:
-    """Return the content, or the problems of its syntax."""
+    """Return the content, or the problems of its syntax. The project's is cached for a command that reads thousands of
+    stacks."""
     try:
         content = parse_mapping(text, name)
         problems = [*content.problems]
@@ -209,57 +211,50 @@ def _parsed(text: str, name: str) -> Content | list[Problem]:
     return [dataclasses.replace(problem, value=None, fix=CORRECT) for problem in problems] if problems else content
 
 
-def _value(own: Content, project: Content | None, key: str, command: str) -> str:
-    """Return the value that Pulumi passes to the program; "" if it is not set. Raises InputError if it is required."""
-    value, path = _given(own, project, key), f"config.{NAMESPACE}:{key}"
-    if value is None and key == "environment":
-        raise _refused(own, path, "the value is not set", command)
-    if value == "" and key not in MAY_BE_EMPTY:
-        raise _refused(own, path, "the value is set to nothing", command)
-    return "" if value is None else value
+class _Config(Struct, frozen=True):
+    """The config of a stack: its own file, and the project's file with values for stacks that set none."""
 
+    own: Content
+    project: Content | None
 
-def _given(own: Content, project: Content | None, key: str) -> str | None:
-    """Return the value of the stack, otherwise that of Pulumi.yaml; None if neither sets it."""
-    ours = project is not None and _is_ours(project)
-    value = _text(own, key, ours)
-    return _declared(project, key, ours) if value is None and project is not None else value
+    def value(self, key: str) -> str | None:
+        """Return the value of the stack, otherwise that of Pulumi.yaml (the entry itself, its `value` or its
+        `default`); None if neither sets it."""
+        keys = _spellings(key, _name_in(self.project))
+        found = _found(self.own, keys)
+        if found is not None or self.project is None:
+            return None if found is None else _scalar(self.own, *found, key)
+        path, value = _found(self.project, keys) or ("", {})
+        if isinstance(value, dict):
+            parts = [part for part in ("value", "default") if value.get(part) is not None]
+            return _scalar(self.project, f"{path}.{parts[0]}", value[parts[0]], key) if parts else None
+        return _scalar(self.project, path, value, key)
 
-
-def _is_ours(project: Content) -> bool:
-    return bool(project.data.get("name") == NAMESPACE)
+    def required(self, key: str, command: str) -> str:
+        """Return the value that Pulumi passes to the program; "" if it is not set. Raises InputError if it is
+        required."""
+        value, path = self.value(key), f"config.{NAMESPACE}:{key}"
+        if value is None and key == "environment":
+            raise _refused(self.own, path, "the value is not set", command)
+        if value == "" and key not in MAY_BE_EMPTY:
+            raise _refused(self.own, path, "the value is set to nothing", command)
+        return "" if value is None else value
 
 
 def spellings(key: str, root: Path) -> tuple[str, ...]:
     """Return the spellings of a key in the config of a stack of the project."""
-    return _spellings(key, project_name(root) == NAMESPACE)
+    return _spellings(key, project_name(root))
 
 
-def _spellings(key: str, ours: bool) -> tuple[str, ...]:
-    """Return the spellings of a key. ours: True if the project is named like the namespace, which is then optional."""
-    return (f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if ours else []))
+def _spellings(key: str, project: str) -> tuple[str, ...]:
+    """Return the spellings of a key. A project that is named like the namespace may leave it out."""
+    return (f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if project == NAMESPACE else []))
 
 
-def _declared(project: Content, key: str, ours: bool) -> str | None:
-    """Return the value in Pulumi.yaml for stacks that set none: the entry itself, its `value` or its `default`."""
-    found = _found(project, key, ours)
-    if found is None or not isinstance(found[1], dict):
-        return _text(project, key, ours)
-    path, entry = found
-    parts = [part for part in ("value", "default") if entry.get(part) is not None]
-    return _scalar(project, f"{path}.{parts[0]}", entry[parts[0]], key) if parts else None
-
-
-def _text(content: Content, key: str, ours: bool) -> str | None:
-    """Return the text of the key's value; None if the file does not have the key."""
-    found = _found(content, key, ours)
-    return None if found is None else _scalar(content, *found, key)
-
-
-def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
-    """Return path and value of the key, in any of its spellings; None if the file does not have it."""
+def _found(content: Content, keys: tuple[str, ...]) -> tuple[str, Any] | None:
+    """Return path and value of a key, in any of its spellings; None if the file does not have it."""
     config = content.data.get("config")
-    found = [spelling for spelling in _spellings(key, ours) if isinstance(config, dict) and spelling in config]
+    found = [spelling for spelling in keys if isinstance(config, dict) and spelling in config]
     if len(found) > 1:
         reason = f"the key is the same as {found[0]}, and which of them counts is not certain"
         raise _refused(content, f"config.{found[1]}", reason, "remove one of them")
@@ -269,11 +264,8 @@ def _found(content: Content, key: str, ours: bool) -> tuple[str, Any] | None:
 def _scalar(content: Content, path: str, value: Any, key: str) -> str:
     """Return the text of one value. Raises InputError for a mapping, a list, a secret, and text that Pulumi changes."""
     if isinstance(value, dict) and "secure" in value:
-        reason, fix = (
-            "the value must not be a secret",
-            f"pulumi config set {NAMESPACE}:{key} VALUE",
-        )
-        raise _refused(content, path, reason, fix)
+        fix = f"pulumi config set {NAMESPACE}:{key} VALUE"
+        raise _refused(content, path, "the value must not be a secret", fix)
     if isinstance(value, dict | list):
         kind = "mapping" if isinstance(value, dict) else "list"
         fix = f"pulumi config set {NAMESPACE}:{key} {KEYS[key]}"

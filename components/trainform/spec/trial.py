@@ -128,13 +128,12 @@ def _assignment(text: str) -> Assignment:
         raise InputError([_problem(keys, "the value is empty", fix)])
     try:
         content = parse_mapping(f"value: {rest}", "")
-        wrong = [problem.reason.replace("the file", "the value") for problem in content.problems]
+        wrong = [*content.problems]
     except InputError as error:
-        raise InputError(
-            [_problem(keys, error.problems[0].reason.replace("the file", "the value"), VALUE_FIX)]
-        ) from None
+        wrong = error.problems
     if wrong or content.data.keys() != {"value"}:
-        raise InputError([_problem(keys, wrong[0] if wrong else "the value is not one value", VALUE_FIX)])
+        reason = wrong[0].reason.replace("the file", "the value") if wrong else "the value is not one value"
+        raise InputError([_problem(keys, reason, VALUE_FIX)])
     numbers = [*misread(content.data, content.source.written)]
     if numbers:
         raise InputError([_problem(keys, problem.reason, f"{problem.fix}; {QUOTE}") for problem in numbers])

@@ -20,7 +20,7 @@ from trainform.errors import MASK
 
 def test_nothing_is_found_by_mistake_and_nothing_is_missed() -> None:
     """0 of the harmless texts, all of the secrets. Nothing secret is printed."""
-    assert len(HARMLESS) >= 500
+    assert len(HARMLESS) >= 300
     assert [entry for entry in HARMLESS if is_secret(*entry)] == []
     assert [f"{name}, entry {at}" for at, (name, text) in enumerate(SECRET) if not is_secret(name, text)] == []
 

@@ -7,80 +7,25 @@ import base64
 from tests.console.secrets.samples import ANY, CHOSEN, HEX, ISSUED, PLAIN, PW, SHAPES, TOKENS, coded, of
 
 SETTINGS = """
-NCCL_IB_DISABLE=0 NCCL_SOCKET_IFNAME=eth0 NCCL_IB_GID_INDEX=3 NCCL_NET_GDR_LEVEL=PHB NCCL_ALGO=Ring,Tree \
-NCCL_PROTO=Simple NCCL_P2P_LEVEL=NVL
-NCCL_TOPO_FILE=/etc/nccl/topo.xml NCCL_DEBUG_SUBSYS=INIT,NET NCCL_ASYNC_ERROR_HANDLING=1 NCCL_BUFFSIZE=8388608 \
-NCCL_CROSS_NIC=1 NCCL_IB_TIMEOUT=22
-NCCL_IB_QPS_PER_CONNECTION=4 NCCL_IB_TC=106 NCCL_MIN_NCHANNELS=16 NCCL_SHM_DISABLE=0 NCCL_LAUNCH_MODE=PARALLEL \
-NCCL_COLLNET_ENABLE=1 NCCL_NET_PLUGIN=none
-TORCH_NCCL_BLOCKING_WAIT=1 TORCH_DISTRIBUTED_DEBUG=DETAIL TORCH_CUDA_ARCH_LIST=8.0;9.0+PTX TORCH_HOME=/mnt/cache/torch \
-TORCHINDUCTOR_CACHE_DIR=/mnt/inductor
-PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:512 CUDA_VISIBLE_DEVICES=0,1,2,3 \
-CUDA_LAUNCH_BLOCKING=1 CUDA_DEVICE_MAX_CONNECTIONS=1
-OMP_NUM_THREADS=8 MKL_NUM_THREADS=8 KMP_AFFINITY=granularity=fine,compact,1,0 GLOO_SOCKET_IFNAME=eth0 \
-UCX_TLS=rc,cuda_copy UCX_NET_DEVICES=mlx5_0:1
-FI_PROVIDER=efa FI_EFA_USE_DEVICE_RDMA=1 OMPI_MCA_btl_tcp_if_include=eth0 I_MPI_FABRICS=shm:ofi \
-HOROVOD_FUSION_THRESHOLD=67108864 HOROVOD_CYCLE_TIME=1
-RANK=0 WORLD_SIZE=16 LOCAL_RANK=0 MASTER_PORT=29500 NNODES=2 NPROC_PER_NODE=8 RDZV_BACKEND=c10d \
-RDZV_ID=sdxl-lora-0123456789abcdef0123 PET_NNODES=2
-HF_HOME=/mnt/hf HF_DATASETS_CACHE=/mnt/hf/datasets HF_HUB_CACHE=/mnt/hf/hub HF_HUB_OFFLINE=1 \
-HF_ENDPOINT=https://hf-mirror.example.com TRANSFORMERS_OFFLINE=1
-TRANSFORMERS_CACHE=/mnt/hf HF_DATASETS_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 HF_EVALUATE_OFFLINE=1 \
-HF_HUB_DOWNLOAD_TIMEOUT=60 SAFETENSORS_FAST_GPU=1
-WANDB_NAME=llama-3-8b-sft-2026-01-31 WANDB_RUN_GROUP=ablation-3 WANDB_TAGS=sft,lora,a800 WANDB_DIR=/mnt/wandb \
-WANDB_RESUME=allow WANDB_RUN_ID=1f3a9c2b
-WANDB_BASE_URL=https://wandb.example.com WANDB_LOG_MODEL=checkpoint WANDB_WATCH=gradients WANDB_SILENT=true \
-WANDB_START_METHOD=thread WANDB_DISABLED=true
-MLFLOW_TRACKING_URI=http://mlflow.example.com:5000 MLFLOW_EXPERIMENT_NAME=sdxl MLFLOW_TRACKING_USERNAME=trainer \
-MLFLOW_RUN_ID=0123456789abcdef0123456789abcdef
-COMET_WORKSPACE=vision COMET_PROJECT_NAME=sdxl NEPTUNE_PROJECT=vision/sdxl NEPTUNE_MODE=offline \
-CLEARML_API_HOST=https://api.clear.example.com
-CLEARML_TASK_ID=0123456789abcdef0123456789abcdef TENSORBOARD_LOGDIR=/mnt/tb AIM_REPO=/mnt/aim KAGGLE_USERNAME=ada \
-NGC_CLI_ORG=vision NGC_CLI_TEAM=diffusion
-AWS_DEFAULT_REGION=eu-central-1 AWS_ENDPOINT_URL=https://s3.example.com S3_USE_HTTPS=1 S3_VERIFY_SSL=0 \
-AWS_EC2_METADATA_DISABLED=true AWS_CONFIG_FILE=/run/aws/config
-AWS_WEB_IDENTITY_TOKEN_FILE=/var/run/secrets/eks.amazonaws.com/serviceaccount/token \
-AWS_ROLE_ARN=arn:aws:iam::123456789012:role/trainer GOOGLE_CLOUD_PROJECT=ai-lab
-GCS_BUCKET=gs://ai-lab-checkpoints AZURE_STORAGE_ACCOUNT=runs AZURE_CLIENT_ID=123e4567-e89b-12d3-a456-426614174000 \
-OSS_ENDPOINT=oss-cn-hangzhou.aliyuncs.com
-PASSTHROUGH=1 GPU_PASSTHROUGH=enabled KEYFRAME=12 KEYFRAMES=0,12,24 MONKEY_PATCH=flash_attn KEYPOINTS=17 \
-KEYPOINT_MODEL=vitpose HOTKEYS=off MONKEYPATCH=1 KEYSTONE=x
-PASSAGES=wiki PASSAGE_MAX_LEN=256 PASSES=3 NUM_PASSES=3 PASS_RATE=0.9 PASS_AT_K=10 PASSIVE=true PASSPORT=none \
-BYPASS_CACHE=1 COMPASS_DATA=/mnt/c TWO_PASS=yes
-TOKENIZER_NAME=meta-llama/Llama-3-8B TOKENIZER_MODE=slow TOKEN_DROPOUT=0.1 TOKENS_PER_GPU=8192 TOKEN_TYPE_IDS=false \
-TOKEN_LEVEL_LOSS=mean TOKEN_BUDGET=4T
-PAD_TOKEN_ID=0 EOS_TOKEN_ID=2 BOS_TOKEN_ID=1 UNK_TOKEN_ID=3 DECODER_START_TOKEN_ID=2 FORCED_BOS_TOKEN_ID=128022 \
-MASK_TOKEN_ID=103 MAX_NEW_TOKENS=512 MIN_TOKENS=1
-SECRET_NAMESPACE=ai SECRETS_DIR=/run/secrets CREDENTIAL_HELPER=ecr-login CREDENTIALS_FILE=gcp.json \
-SSH_KEY_PATH=/root/.ssh/id API_KEY_FILE=/run/openai KEY_NAME=runs
-ATTN_KEY_DIM=64 NUM_KEY_VALUE_HEADS=8 KEY_PADDING_MASK=true QUERY_KEY_NORM=rms KV_CACHE=fp8 SORT_KEY_BY=len \
-CACHE_KEY=sdxl-latents-1024 DICT_KEY=image GROUP_KEY=day
-SHARD_KEY=0 PRIMARY_KEY=id FOREIGN_KEY=run_id IMAGE_KEY=jpg CAPTION_KEY=txt TEXT_KEY=content DATA_KEY=webdataset \
-METRIC_KEY=eval_loss RNG_KEY=42 S3_KEY=data/train.tar
-USE_AUTH=oidc AUTH_MODE=iam AUTH_TYPE=kerberos PATTERN=*.tar FILE_PAT=*.jpg PATH=/usr/local/cuda/bin:/usr/bin \
-PATIENCE=3 PATCH_SIZE=16 TASK=summarization DISK=ssd
-MASK_RATIO=0.75 RISK=low SKIP_STEPS=100 LANG=C.UTF-8 LC_ALL=en_US.UTF-8 TZ=Europe/Berlin PYTHONUNBUFFERED=1 \
-PYTHONHASHSEED=0 DEBIAN_FRONTEND=noninteractive
-XLA_FLAGS=--xla_gpu_enable_triton_gemm=false JAX_PLATFORMS=cuda XLA_PYTHON_CLIENT_MEM_FRACTION=.92 \
-TF_CPP_MIN_LOG_LEVEL=2 TF_FORCE_GPU_ALLOW_GROWTH=true
-TRITON_CACHE_DIR=/mnt/triton FLASH_ATTENTION_FORCE_BUILD=TRUE MAX_JOBS=16 DS_BUILD_OPS=1 DEEPSPEED_TIMEOUT=60 \
-ACCELERATE_MIXED_PRECISION=bf16 FSDP_STATE_DICT_TYPE=SHARDED
-VLLM_ATTENTION_BACKEND=FLASH_ATTN VLLM_WORKER_MULTIPROC_METHOD=spawn RAY_ADDRESS=auto RAY_memory_monitor_refresh_ms=0 \
-SLURM_JOB_ID=123456 BCCL_TRACE_HANG_ENABLE=1
+HF_ENDPOINT=https://hf-mirror.example.com WANDB_BASE_URL=https://wandb.example.com
+MLFLOW_TRACKING_URI=http://mlflow.example.com:5000 CLEARML_API_HOST=https://api.clear.example.com
+AWS_ENDPOINT_URL=https://s3.example.com
+AWS_WEB_IDENTITY_TOKEN_FILE=/var/run/secrets/eks.amazonaws.com/serviceaccount/token GCS_BUCKET=gs://ai-lab-checkpoints
+PASSTHROUGH=1 GPU_PASSTHROUGH=enabled KEYFRAME=12 KEYFRAMES=0,12,24 MONKEY_PATCH=flash_attn KEYPOINTS=17
+KEYPOINT_MODEL=vitpose HOTKEYS=off MONKEYPATCH=1 KEYSTONE=x PASSAGES=wiki PASSAGE_MAX_LEN=256 PASSES=3 NUM_PASSES=3
+PASS_RATE=0.9 PASS_AT_K=10 PASSIVE=true PASSPORT=none BYPASS_CACHE=1 COMPASS_DATA=/mnt/c TWO_PASS=yes
+TOKENIZER_NAME=meta-llama/Llama-3-8B TOKENIZER_MODE=slow TOKEN_DROPOUT=0.1 TOKENS_PER_GPU=8192 TOKEN_TYPE_IDS=false
+TOKEN_LEVEL_LOSS=mean TOKEN_BUDGET=4T PAD_TOKEN_ID=0 EOS_TOKEN_ID=2 BOS_TOKEN_ID=1 UNK_TOKEN_ID=3
+DECODER_START_TOKEN_ID=2 FORCED_BOS_TOKEN_ID=128022 MASK_TOKEN_ID=103 MAX_NEW_TOKENS=512 MIN_TOKENS=1
+SECRET_NAMESPACE=ai SECRETS_DIR=/run/secrets CREDENTIAL_HELPER=ecr-login CREDENTIALS_FILE=gcp.json
+SSH_KEY_PATH=/root/.ssh/id API_KEY_FILE=/run/openai KEY_NAME=runs ATTN_KEY_DIM=64 NUM_KEY_VALUE_HEADS=8
+KEY_PADDING_MASK=true QUERY_KEY_NORM=rms SORT_KEY_BY=len CACHE_KEY=sdxl-latents-1024 DICT_KEY=image GROUP_KEY=day
+SHARD_KEY=0 PRIMARY_KEY=id FOREIGN_KEY=run_id IMAGE_KEY=jpg CAPTION_KEY=txt TEXT_KEY=content DATA_KEY=webdataset
+METRIC_KEY=eval_loss RNG_KEY=42 S3_KEY=data/train.tar USE_AUTH=oidc AUTH_MODE=iam AUTH_TYPE=kerberos FILE_PAT=*.jpg
 """
 OPTIONS = """
-accelerate launch --num_processes 32 --num_machines 4 --machine_rank 0 --main_process_ip 10.0.0.1 --main_process_port \
-29500 --mixed_precision bf16 train.py
-accelerate launch --config_file /mnt/accelerate.yaml --use_deepspeed --zero_stage 3 --offload_optimizer_device none \
---gradient_clipping 1.0 train.py
-deepspeed --hostfile /job/hostfile --master_addr h --master_port 29500 train.py --deepspeed ds_config.json \
---zero-stage 3
-torchrun --nnodes 2:4 --nproc-per-node 8 --rdzv-id sdxl-lora --rdzv-backend c10d --rdzv-endpoint h:29400 \
---max-restarts 3 train.py
 mpirun -np 16 -H a:8,b:8 -bind-to none -map-by slot -x NCCL_DEBUG=INFO -x LD_LIBRARY_PATH -mca pml ob1 -mca btl \
 ^openib ./all_reduce_perf -b 8 -e 8G -f 2 -g 1
-horovodrun -np 8 -H h1:4,h2:4 python train.py
-python -m torch.distributed.run --standalone --nproc_per_node=gpu train.py --compile --seed 42
 --model_name_or_path meta-llama/Llama-3-8B --tokenizer_name meta-llama/Llama-3-8B --use_fast_tokenizer True \
 --trust_remote_code
 --add_eos_token --add_bos_token False --pad_to_max_length --max_seq_length 4096 --block_size 1024 --packing \
@@ -91,34 +36,29 @@ python -m torch.distributed.run --standalone --nproc_per_node=gpu train.py --com
 --min_new_tokens=1
 --tokenizer-type GPT2BPETokenizer --vocab-file gpt2-vocab.json --merge-file gpt2-merges.txt --special-tokens-map \
 special_tokens_map.json
---tensor-model-parallel-size 8 --pipeline-model-parallel-size 4 --micro-batch-size 1 --global-batch-size 512 \
---recompute-granularity selective
 --num-query-groups 8 --kv-channels 128 --attention-key-dim 64 --qk-layernorm --no-query-key-layer-scaling \
 --key-padding-mask
---report_to wandb --run_name sdxl-lora-2026-01-31 --logging_steps 10 --save_total_limit 3 --load_best_model_at_end \
---metric_for_best_model eval_loss
 --hub_model_id vision/sdxl-lora --push_to_hub False --hub_strategy every_save --hub_private_repo True --hub_token \
 $(HF_TOKEN)
---instance_prompt 'a photo of sks dog' --class_prompt 'a photo of dog' --with_prior_preservation --learnable_property \
-object --initializer_token toy
+--instance_prompt 'a photo of sks dog' --class_prompt 'a photo of dog' --with_prior_preservation \
+--learnable_property object --initializer_token toy
 --image_column image --caption_column text --key_column key --conditioning_image_column conditioning \
 --dataset_config_name en
 --controlnet_passthrough --guidance_rescale 0.7 --keyframe_interval 12 --monkey_patch flash_attn --passes 2 \
 --single_pass --password_file /run/pw
 --secret-store vault --secret-name hf-token --secret_path secret/data/hf --credential-helper ecr-login \
 --credentials_file gcp.json --auth-mode iam
---output_dir s3://runs/0123456789abcdef0123456789abcdef01234567/checkpoint-1000 --resume_from_checkpoint latest --hash \
-0123456789abcdef0123456789abcdef
---image registry.example.com/ai/train:sha-0123456789abcdef0123456789abcdef01234567 --revision \
-0123456789abcdef0123456789abcdef01234567
+--output_dir s3://runs/0123456789abcdef0123456789abcdef01234567/checkpoint-1000 --resume_from_checkpoint latest \
+--hash 0123456789abcdef0123456789abcdef
 git -c http.sslVerify=false clone --depth 1 -b main ssh://git@git.example.com:2222/ai/train.git && cd train && pip \
 install -e .[deepspeed]
 pip install --no-cache-dir --index-url https://pypi.example.com/simple --trusted-host pypi.example.com \
 flash-attn==2.8.3 --no-build-isolation
-aws s3 sync s3://datasets/imagenet /mnt/data --no-progress --only-show-errors && tar -xpf /mnt/data/train.tar -C /mnt
-ssh-keygen -A && /usr/sbin/sshd -D -p 2222 -o StrictModes=no -o PasswordAuthentication=no -o PubkeyAuthentication=yes
+aws s3 sync s3://datasets/imagenet /mnt/data --no-progress --only-show-errors && tar -xpf /mnt/data/train.tar -C \
+/mnt
+ssh-keygen -A && /usr/sbin/sshd -D -p 2222 -o StrictModes=no -o PasswordAuthentication=no -o \
+PubkeyAuthentication=yes
 huggingface-cli download meta-llama/Llama-3-8B --local-dir /mnt/model --exclude '*.pth' --token $HF_TOKEN
-modelscope download --model qwen/Qwen3-8B --local_dir /mnt/model && nvidia-smi -q -d TEMPERATURE && ibstat mlx5_0
 vllm serve /mnt/model --tensor-parallel-size 8 --max-model-len 32768 --max-num-batched-tokens 8192 --api-key EMPTY \
 --served-model-name qwen
 ray start --head --port=6379 --dashboard-host 0.0.0.0 --num-gpus 8 --block --redis-password ''

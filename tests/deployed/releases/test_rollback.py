@@ -95,13 +95,7 @@ def test_what_was_never_deployed_is_passed_over() -> None:
     assert [stack.past({one}).was_deployed(name) for name in (one, two)] == [True, False]
     assert not stack.past({"", "0a1b2c3d4e5f60718293"}).was_deployed(one)
     assert stack.past(None).was_deployed(one), "it is not known"
-
-
-def test_a_release_that_was_deployed_by_a_rollback_to_it_was_deployed() -> None:
-    stack = Chain()
-    one, _ = stack.promoted("a"), stack.promoted("b")
-    back = stack.back_to(one)
-    assert stack.past({back}).was_deployed(one)
+    assert stack.past({stack.back_to(one)}).was_deployed(one), "by the rollback to it"
 
 
 def deployment(queue: str, second: int, named: str = "") -> EarlierDeployment:

@@ -14,9 +14,6 @@ from trainform.deployed.earlier import EarlierDeployment
 from trainform.deployed.releases.source import is_another_run, last_up
 from trainform.errors import TrainformError
 
-RECORD = structs.replace(test_state.RECORD, environment={"backend": "volcano"})
-
-
 UP = test_state.UP
 
 
@@ -48,7 +45,9 @@ def test_after_anything_else_nobody_knows_what_runs(parts: dict[str, Any], reaso
 ENDED = "2026-11-20T10:00:00Z"
 FIRST = structs.replace(UP, started="2026-11-20T09:00:00Z", ended="2026-11-20T09:02:00Z")
 LATER = structs.replace(UP, started="2026-11-20T11:00:00Z", ended="2026-11-20T11:02:00Z")
-RAN = structs.replace(RECORD, experiment={"name": "bert", "ttl": "12h", "roles": {"worker": {"replicas": 2}}})
+RAN = structs.replace(
+    test_state.RECORD, experiment={"name": "bert", "ttl": "12h", "roles": {"worker": {"replicas": 2}}}
+)
 
 
 @pytest.mark.parametrize(

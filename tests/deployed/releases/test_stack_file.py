@@ -147,20 +147,6 @@ def test_several_stacks_follow_their_releases_or_none_does(tmp_path: Path) -> No
     }
 
 
-def test_what_was_set_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
-    """Two people promote at once, or one rolls the stack back while the other is asked."""
-    before = project(tmp_path, release())
-    second, late = (
-        release(PROMOTED.model_copy(update={"at": at, "replaces": before}))
-        for at in ("2026-11-24T08:00:00Z", "2026-11-24T08:00:01Z")
-    )
-    assert follow(second, "sdxl-lora.prod", tmp_path) == follow(second, "sdxl-lora.prod", tmp_path)
-    with pytest.raises(TrainformError, match=f"follows release {second.name} by now, and no longer release {before}"):
-        follow(late, "sdxl-lora.prod", tmp_path)
-    assert pinned_release("sdxl-lora.prod", tmp_path) == second.name
-    assert late.name not in releases_of("sdxl-lora", tmp_path)
-
-
 OTHER = "0123456789abcdef0123"
 DECLARED = [
     f'release: {{default: "{OTHER}"}}',
@@ -187,3 +173,17 @@ def test_what_a_stack_follows_has_one_answer(own: str, declared: str, tmp_path: 
     assert [line for line in path.read_text().splitlines() if "release" in line] == [
         own.replace(OTHER, made.name) if own else f'  trainform:release: "{made.name}"'
     ]
+
+
+def test_what_was_set_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    """Two people promote at once, or one rolls the stack back while the other is asked."""
+    before = project(tmp_path, release())
+    second, late = (
+        release(PROMOTED.model_copy(update={"at": at, "replaces": before}))
+        for at in ("2026-11-24T08:00:00Z", "2026-11-24T08:00:01Z")
+    )
+    assert follow(second, "sdxl-lora.prod", tmp_path) == follow(second, "sdxl-lora.prod", tmp_path)
+    with pytest.raises(TrainformError, match=f"follows release {second.name} by now, and no longer release {before}"):
+        follow(late, "sdxl-lora.prod", tmp_path)
+    assert pinned_release("sdxl-lora.prod", tmp_path) == second.name
+    assert late.name not in releases_of("sdxl-lora", tmp_path)

@@ -52,8 +52,8 @@ def main() -> None:
 
 
 def scrubbed(state: dict[str, Any], folder: str) -> str:
-    """The state without what only says who set a field, and which lines of code registered a resource; fails where it
-    would give away this machine or a secret."""
+    """Return the state without what only says who set a field, and which lines of code registered a resource; fails
+    where it would give away this machine or a secret."""
     for resource in state["deployment"]["resources"]:
         resource.get("outputs", {}).get("metadata", {}).pop("managedFields", None)
         for trace in ("stackTrace", "sourcePosition"):

@@ -22,7 +22,7 @@ NAMESPACE = ENVIRONMENT["namespace"]["name"]
 
 @contextlib.contextmanager
 def recorded_project(folder: Path, exports: dict[str, str], live: Live) -> Iterator[tuple[Project, str]]:
-    """The project and the name of its stack, which is empty; its namespace is there as long."""
+    """Yield the project and the name of its stack, which is empty; its namespace is there as long."""
     live.create("namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     try:
         project = Project(folder, exports, NAMESPACE)

@@ -29,15 +29,15 @@ PRECIOUS = {
 
 @pytest.fixture
 def upgraded(tmp_path: Path, sandbox_exports: dict[str, str], live: Live) -> Iterator[tuple[Project, str]]:
-    """The project with the recorded state."""
+    """Yield the project with the recorded state."""
     with recorded_project(tmp_path / "project", sandbox_exports, live) as (project, stack):
         project.pulumi("stack", "import", "--file", str(STATE), "-s", stack).succeeded()
         yield project, stack
 
 
 def previewed(project: Project, stack: str) -> list[dict[str, Any]]:
-    """The steps of a preview. The objects are not in this cluster: the provider compares with the state and asks no
-    server."""
+    """Return the steps of a preview. The objects are not in this cluster: the provider compares with the state and asks
+    no server."""
     words = ("preview", "--json", "--show-sames", "-s", stack)
     ran = project.pulumi(*words, PULUMI_DISABLE_PROVIDER_PREVIEW="true").succeeded()
     steps: list[dict[str, Any]] = json.loads(ran[ran.index("{") :])["steps"]
@@ -45,7 +45,7 @@ def previewed(project: Project, stack: str) -> list[dict[str, Any]]:
 
 
 def kept_at_destroy(steps: list[dict[str, Any]], state: str) -> list[str]:
-    """The resources that `pulumi destroy` leaves in the cluster, by this state of the steps."""
+    """Return the resources that `pulumi destroy` leaves in the cluster, by this state of the steps."""
     return [_resource(step["urn"])[1] for step in steps if step.get(state, {}).get("retainOnDelete", False)]
 
 

@@ -13,13 +13,13 @@ Program = Callable[..., Path]
 
 
 def request(root: Path) -> Request:
-    """A request in this folder, without an environment."""
+    """Return a request in this folder, without an environment."""
     return Request(root, None, 60.0)
 
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Its folder."""
+    """Return the folder of the machine."""
     for name in ("bin", "home", "cache"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -34,7 +34,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def program(machine: Path) -> Program:
-    """Puts a shell script on PATH: its name and lines."""
+    """Return a function that puts a shell script on PATH, from its name and lines."""
 
     def write(name: str, *lines: str) -> Path:
         path = machine / "bin" / name

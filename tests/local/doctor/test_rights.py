@@ -1,4 +1,4 @@
-"""What `pulumi up` makes, and so must be allowed: held to the objects that are rendered."""
+"""The kinds that `pulumi up` creates, compared with the rendered objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OWN_QUEUE = (
 
 
 def kinds(path: Path) -> set[tuple[str, str]]:
-    """Group and plural of every object in a file of golden manifests."""
+    """Return group and plural of every object in a file of golden manifests."""
     return {_kind(body) for body in yaml.safe_load_all(path.read_text())}
 
 
@@ -36,7 +36,7 @@ def _kind(body: dict[str, Any]) -> tuple[str, str]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_experiments(backend: str) -> None:
-    """What the teaching experiments make, and no kind of an operator that is another's."""
+    """All kinds of the teaching experiments, and no kind of another operator."""
     rendered = {kind for path in GOLDEN.glob(f"*/{backend}.yaml") for kind in kinds(path)} - {OWN_QUEUE}
     wanted = {_split(kind) for kind in experiment_kinds(backend, defaults.VOLCANO)}
     assert rendered - wanted == set()

@@ -48,13 +48,13 @@ def until(met: Callable[[], bool], seconds: float = 90) -> None:
 
 @pytest.fixture(scope="session")
 def toolchain() -> Toolchain:
-    """The real binaries, built if they are not there yet."""
+    """Return the real binaries, built if they are missing."""
     return ensure()
 
 
 @pytest.fixture(scope="package")
 def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """A running sandbox. It is stopped after the tests of this folder, since an idle sandbox also needs processor
+    """Start a sandbox. It is stopped after the tests of this folder, since an idle sandbox also needs processor
     time."""
     folder = tmp_path_factory.mktemp("sandbox") / "shared"
     yield up(small_settings(folder), toolchain)
@@ -63,6 +63,6 @@ def sandbox(toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="package")
 def api(sandbox: Sandbox) -> Iterator[Api]:
-    """A client of its API server."""
+    """Return a client of its API server."""
     with api_of(sandbox.folder) as api:
         yield api

@@ -12,31 +12,28 @@ from cryptography.x509.oid import NameOID
 from trainform.local.sandbox.certificates import Certificates, WebhookCertificates
 
 
-def _made(folder: Path) -> Certificates:
-    certificates = Certificates(folder)
-    certificates.make()
-    return certificates
-
-
-def test_the_server_is_trusted_by_name_and_address(tmp_path: Path) -> None:
-    files = _made(tmp_path)
+def _check_trusted(files: Certificates | WebhookCertificates, *names: str) -> None:
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(files.server, files.server_key)
-    for name in ("127.0.0.1", "localhost", "kubernetes.default.svc", "10.0.0.1"):
+    for name in names:
         client = ssl.create_default_context(cafile=str(files.authority))
         client.verify_flags |= ssl.VERIFY_X509_STRICT
         _shake_hands(client, server, name)
+
+
+def test_the_server_is_trusted_by_name_and_address_and_the_client_is_an_administrator(tmp_path: Path) -> None:
+    files = Certificates(tmp_path)
+    files.make()
+    _check_trusted(files, "127.0.0.1", "localhost", "kubernetes.default.svc", "10.0.0.1")
+    client = x509.load_pem_x509_certificate(files.client.read_bytes())
+    [group] = client.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    assert group.value == "system:masters"
 
 
 def test_webhooks_are_trusted_on_loopback_and_under_the_name_that_kueue_asks_for(tmp_path: Path) -> None:
     files = WebhookCertificates(tmp_path)
     files.make()
-    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    server.load_cert_chain(files.server, files.server_key)
-    for name in ("127.0.0.1", "kueue-webhook-service.kueue-system.svc"):
-        client = ssl.create_default_context(cafile=str(files.authority))
-        client.verify_flags |= ssl.VERIFY_X509_STRICT
-        _shake_hands(client, server, name)
+    _check_trusted(files, "127.0.0.1", "kueue-webhook-service.kueue-system.svc")
     authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
     names = authority.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["kueue-ca"]
@@ -68,9 +65,3 @@ def _shake_hands(client: ssl.SSLContext, server: ssl.SSLContext, name: str) -> N
             except ssl.SSLWantReadError:
                 continue
     assert sides[0].getpeercert()
-
-
-def test_the_client_is_an_administrator(tmp_path: Path) -> None:
-    certificate = x509.load_pem_x509_certificate(_made(tmp_path).client.read_bytes())
-    [group] = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    assert group.value == "system:masters"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,19 +19,14 @@ from msgspec import structs
 from tests.local.sandbox.conftest import api_of, small_settings, state_of, until
 from tests.local.toolchain.recording import Recording
 from trainform.errors import SandboxError
-from trainform.local.sandbox.addons.addon import InstalledAddOn
-from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api
-from trainform.local.sandbox.components import COMPONENTS, PORTS
+from trainform.local.sandbox.components import COMPONENTS
 from trainform.local.sandbox.control import Sandbox, down, up
 from trainform.local.sandbox.exports import exports
 from trainform.local.sandbox.folder import Layout
-from trainform.local.sandbox.ports import pick_ports
-from trainform.local.sandbox.processes import Process, is_running
-from trainform.local.sandbox.start import Start
-from trainform.local.sandbox.state import State, read_processes
+from trainform.local.sandbox.state import read_processes
 from trainform.local.sandbox.status import status
-from trainform.local.toolchain.tools import BuiltPart, Toolchain
+from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.proof("kills and crashes, each with sandboxes of its own")
 
@@ -52,7 +46,7 @@ up(small_settings(Path(sys.argv[1])), ensure())
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of the sandbox that these tests break."""
+    """Return the folder of the sandbox that these tests break."""
     folder = tmp_path_factory.mktemp("sandbox") / "own"
     yield folder
     down(folder)
@@ -60,7 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def own(folder: Path, toolchain: Toolchain) -> Path:
-    """The same folder; the sandbox is up when a test with this fixture begins."""
+    """Return the same folder, with the sandbox up."""
     up(small_settings(folder), toolchain)
     return folder
 
@@ -106,8 +100,7 @@ def test_an_up_that_was_killed_on_a_stale_folder_can_be_repeated(folder: Path, t
     # As after a reboot: other processes have the recorded ids. This one is that of the test itself.
     rows = [{"name": "etcd", "pid": os.getpid(), "started": 1.0, "binary": sys.executable, "log": "x"}]
     layout.state.write_text(json.dumps({"format": 0, "processes": rows}))
-    _interrupted_up(folder, signal.SIGKILL, recorded=4)
-    # Processes that were recorded and did not run yet never run.
+    _interrupted_up(folder, signal.SIGKILL, recorded=3)
     assert set(_running(folder)) <= {process.pid for process in read_processes(layout)}
     assert not status(folder).running
     up(small_settings(folder), toolchain)
@@ -197,30 +190,6 @@ def test_a_component_that_fails_is_named_with_its_log(tmp_path: Path, toolchain:
     assert "no-such-stage.yaml" in "\n".join(caught.value.details)
     assert str(folder / "logs" / "kwok.log") in caught.value.fix
     assert _running(folder) == []
-
-
-def test_an_add_on_that_ends_is_named_with_its_log(tmp_path: Path, toolchain: Toolchain) -> None:
-    shell = shutil.which("sh")
-    assert shell is not None
-    binary = tmp_path / "part" / "bin" / "jobset"
-    binary.parent.mkdir(parents=True)
-    binary.write_text(f"#!{shell}\necho 'no such flag: --config'\nexit 2\n")
-    binary.chmod(0o755)
-    addon = ADDONS["jobset"]
-    folder = tmp_path / "sandbox"
-    layout = Layout(folder)
-    layout.make()
-    state = State(small_settings(folder), toolchain.pulumi, pick_ports([*PORTS, *addon.ports], {}))
-    started: list[Process] = []
-    start = Start(
-        layout, state, toolchain.control_plane, [InstalledAddOn(addon, BuiltPart(tmp_path / "part"))], started.extend
-    )
-    with pytest.raises(SandboxError) as caught:
-        start.run(time.monotonic() + 180, Recording())
-    assert caught.value.message == "jobset-controller-manager ended"
-    assert caught.value.details == ("no such flag: --config",)
-    assert str(folder / "logs" / "jobset-controller-manager.log") in caught.value.fix
-    assert not any(map(is_running, started))
 
 
 @pytest.mark.shows("a folder of somebody else")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,22 +35,11 @@ def test_folder_is_chosen_by_option_then_variable_then_project_then_user(
     assert chosen_folder(Path("mine")) == project / "stacks" / "mine"
 
 
-def test_passphrase_is_made_once_and_is_private(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "sandbox")
-    layout.make()
-    first = layout.passphrase.read_text()
-    layout.make()
-    assert layout.passphrase.read_text() == first
-    assert len(first) >= 40
-    assert stat.S_IMODE(layout.passphrase.stat().st_mode) == 0o600
-    assert stat.S_IMODE(layout.root.stat().st_mode) == 0o700
-
-
-def test_remove_all_keeps_files_that_are_not_the_sandboxes(tmp_path: Path) -> None:
+def test_purge_keeps_files_that_are_not_the_sandboxes(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     layout.make()
     (tmp_path / "notes.txt").touch()
-    layout.remove_all()
+    layout.remove(purge=True)
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 

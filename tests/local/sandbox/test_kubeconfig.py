@@ -29,7 +29,7 @@ def written(folder: Path, port: int, aliases: Sequence[str]) -> Path:
 
 @pytest.fixture
 def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Those of a sandbox for `dev`, and of one for `prod`."""
+    """Write the kubeconfigs of a sandbox for `dev` and of one for `prod`."""
     files = [written(tmp_path / "dev", DEV, ["dev-cluster"]), written(tmp_path / "prod", PROD, ["prod-cluster"])]
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, files)))
     return files

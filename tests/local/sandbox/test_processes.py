@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -16,58 +13,24 @@ from msgspec import structs
 from tests.local.sandbox.conftest import until
 from trainform.local.sandbox.processes import Command, Process, is_running, launch, stop, tail
 
+SHELL = Path("/bin/sh")
 ENVIRONMENT = {"PATH": os.defpath}
-# Exits, as after kill -9, when the child exists and is not recorded yet.
-DIES = """
-import os, sys
-from pathlib import Path
-from trainform.local.sandbox.processes import Command, launch
-
-def record(started):
-    Path(sys.argv[1], "pid").write_text(str(started[0].pid))
-    os._exit(9)
-
-launch([Command("doomed", Path("/bin/sh"), ["-c", "touch ran"], Path(sys.argv[1], "log"))], {"PATH": os.defpath}, \
-record)
-"""
 
 
 def _sleep(folder: Path, script: str = "exec sleep 300") -> Process:
-    shell = shutil.which("sh")
-    assert shell is not None
-    command = Command("sleeper", Path(shell), ["-c", script], folder / "sleeper.log")
+    command = Command("sleeper", SHELL, ["-c", script], folder / "sleeper.log")
     return launch([command], ENVIRONMENT, lambda started: None)[0]
 
 
-def test_a_process_is_recorded_before_it_runs(tmp_path: Path) -> None:
-    seen = []
-    shell = shutil.which("sh")
-    assert shell is not None
-    command = Command("quick", Path(shell), ["-c", "echo ran"], tmp_path / "quick.log")
-    [process] = launch([command], ENVIRONMENT, lambda started: seen.append((tail(command.log), list(started))))
-    assert seen == [([], [process])]
-    until(lambda: tail(command.log) == ["ran"])
-    until(lambda: not is_running(process))
-
-
 def test_a_command_has_the_environment_of_all_and_its_own(tmp_path: Path) -> None:
-    shell = shutil.which("sh")
-    assert shell is not None
     script = ["-c", 'echo "$SHARED $OWN"']
     rows = [
-        Command("plain", Path(shell), script, tmp_path / "plain.log"),
-        Command("special", Path(shell), script, tmp_path / "special.log", {"OWN": "mine", "SHARED": "other"}),
+        Command("plain", SHELL, script, tmp_path / "plain.log"),
+        Command("special", SHELL, script, tmp_path / "special.log", {"OWN": "mine", "SHARED": "other"}),
     ]
     started = launch(rows, {**ENVIRONMENT, "SHARED": "ours"}, lambda started: None)
     until(lambda: not any(map(is_running, started)))
     assert [tail(row.log) for row in rows] == [["ours "], ["other mine"]]
-
-
-def test_a_process_that_was_not_recorded_never_runs(tmp_path: Path) -> None:
-    died = subprocess.run([sys.executable, "-c", DIES, tmp_path], cwd=tmp_path, check=False)
-    assert died.returncode == 9
-    until(lambda: not psutil.pid_exists(int((tmp_path / "pid").read_text())))
-    assert not (tmp_path / "ran").exists()
 
 
 def test_stop_kills_a_process_that_ignores_sigterm(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_secrets_are_removed_with_their_salt_from_stack_files_only() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A clone of the repository with the files that the demo copies."""
+    """Make a clone of the repository with the files that the demo copies."""
     project = tmp_path / "clone"
     copy_stacks(project / "stacks")
     shutil.copy(ROOT / "Pulumi.yaml", project)
@@ -68,14 +68,14 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sandbox_folder(project: Path) -> Path:
-    """The folder of its sandbox, which has a passphrase already."""
+    """Return the folder of its sandbox, which has a passphrase already."""
     layout = Layout(project / ".trainform" / "sandbox")
     layout.make()
     return layout.root
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a project by path."""
+    """Return the files of a project by path."""
     files = [folder / "Pulumi.yaml", *(folder / "stacks").rglob("*")]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files if path.is_file()}
 

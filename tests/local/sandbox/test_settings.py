@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from trainform.errors import InputError
-from trainform.local.sandbox.settings import NodePool, SandboxSettings, Taint, settings_from_environment
+from trainform.local.sandbox.settings import NodePool, Taint, settings_from_environment
 from trainform.spec.environment import Environment
 
 FOLDER = Path("/srv/sandbox")
@@ -69,8 +66,3 @@ def test_labels_and_taints_of_the_whole_cluster_are_on_every_node() -> None:
     for pool in settings_from_environment(environment, FOLDER).pools:
         assert pool.labels["team"] == "ai"
         assert Taint("reserved", "", "NoSchedule") in pool.taints
-
-
-def test_too_many_nodes_are_refused() -> None:
-    with pytest.raises(InputError, match="more simulated nodes than one machine can serve"):
-        SandboxSettings(FOLDER, (NodePool("a800", 10_001, {}),))

@@ -46,7 +46,7 @@ def survey(**parts: Any) -> Survey:
 
 def read(text: str) -> Environment:
     parsed = parse(Environment, parse_mapping(text, "prod.yaml").data)
-    assert parsed.problems == []
+    assert parsed.problems == ()
     assert parsed.model is not None
     assert environment_problems(parsed.model) == []
     return parsed.model
@@ -57,7 +57,7 @@ def environment(**parts: Any) -> Environment:
 
 
 def uncommented(text: str) -> str:
-    """The file with its examples taken in: comments that begin with a key, and the lines of a mapping below one."""
+    """Return the file with its examples: comments that begin with a key, and the lines of a mapping below one."""
     return "\n".join(re.sub(r"^# (?=[a-z_]+:|  )", "", line) for line in text.splitlines())
 
 

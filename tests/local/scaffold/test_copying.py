@@ -44,7 +44,7 @@ labels: {}
 
 
 def changes(*fields: str, text: str = TEXT) -> list[str]:
-    """The removed and added lines, without that of the name."""
+    """Return the removed and added lines, without that of the name."""
     copied = copied_text(text, "one.yaml", "two", read_assignments(fields))
     diff = [*difflib.unified_diff(text.splitlines(), copied.splitlines(), n=0)][2:]
     lines = [f"{line[0]} {line[1:]}" for line in diff if line[0] != "@"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.local.scaffold.surveys import PRODUCT, READY, environment, node, read, survey
 from trainform.local.scaffold.new_environment import environment_text
 
@@ -38,7 +40,7 @@ def test_products_tell_kinds_of_one_resource_apart() -> None:
 def kinds_of(
     nodes: list[dict[str, Any]],
 ) -> tuple[dict[str, tuple[int | None, int | None, dict[str, str], int]], list[str]]:
-    """Of each kind: accelerators of a node, nodes, labels, tolerations; and the notes."""
+    """Return the accelerators of a node, nodes, labels and tolerations of each kind, and the notes."""
     text = environment_text("prod", survey(nodes=nodes))
     kinds = read(text).accelerators.items()
     return (
@@ -47,10 +49,21 @@ def kinds_of(
     )
 
 
-def test_nodes_with_different_numbers() -> None:
-    """Each number of nodes is one that a scheduler can serve: a pod with all accelerators of a node finds that many."""
-    nodes = [node({"amd.com/gpu": count}) for count in ("8", "8", "4", "4")]
-    note = "2 nodes with amd.com/gpu are left out: they have another number of accelerators or other taints"
+def plain(count: int, accelerators: str, *taints: dict[str, str]) -> list[dict[str, Any]]:
+    return [node({"amd.com/gpu": accelerators}, None, [*taints])] * count
+
+
+OWN = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "left"), [([*plain(2, "8"), *plain(2, "4")], 2), ([*plain(3, "8", OWN), *plain(2, "8")], 3)]
+)
+def test_nodes_with_another_number_of_accelerators_or_other_taints_are_left_out(
+    nodes: list[dict[str, Any]], left: int
+) -> None:
+    """A scheduler can serve the written number: a pod with all accelerators of a node finds so many nodes."""
+    note = f"{left} nodes with amd.com/gpu are left out: they have another number of accelerators or other taints"
     assert kinds_of(nodes) == ({"gpu": (8, 2, {}, 0)}, [note])
 
 
@@ -67,20 +80,12 @@ def test_unusable_nodes_are_not_counted() -> None:
     assert kinds_of([cordoned]) == ({}, [note.replace("3 nodes", "1 node").replace(" are ", " is ")])
 
 
-def test_a_taint_on_half_of_the_nodes() -> None:
-    own = {"key": "dedicated", "value": "infer", "effect": "NoSchedule"}
-    bare, tainted = [node({"amd.com/gpu": "8"})] * 2, [node({"amd.com/gpu": "8"}, None, [own])] * 3
-    note = "3 nodes with amd.com/gpu are left out: they have another number of accelerators or other taints"
-    assert kinds_of([*tainted, *bare]) == ({"gpu": (8, 2, {}, 0)}, [note])
-
-
 def test_the_taints_that_its_nodes_have_are_tolerated() -> None:
-    own = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
     passing = {"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}
     soft = {"key": "busy", "effect": "PreferNoSchedule"}
     bare = {"key": "team", "effect": "NoExecute"}
-    nodes = [node({"nvidia.com/gpu": "8"}, None, [own, passing, soft, bare]),
-        node({"nvidia.com/gpu": "8"}, None, [bare, own])]  # fmt: skip
+    nodes = [node({"nvidia.com/gpu": "8"}, None, [OWN, passing, soft, bare]),
+        node({"nvidia.com/gpu": "8"}, None, [bare, OWN])]  # fmt: skip
     kind = environment(nodes=nodes).accelerators["gpu"]
     assert kind.nodes == 2
     assert [toleration.model_dump(exclude_defaults=True) for toleration in kind.tolerations] == [

@@ -30,7 +30,7 @@ def written(launcher: LauncherName, nodes: int = 2) -> Experiment:
 
 def modelled(new: NewExperiment) -> Experiment:
     parsed = parse(Experiment, parse_mapping(new.text("registry.example.com/ai/bert:1"), "").data)
-    assert parsed.problems == []
+    assert parsed.problems == ()
     assert parsed.model is not None
     return parsed.model
 

@@ -40,7 +40,7 @@ def test_this_repository_has_the_same_files() -> None:
 
 @pytest.mark.parametrize("action", [CHECKOUT, SETUP_PYTHON])
 def test_workflows_have_the_same_actions_everywhere(action: str) -> None:
-    """Those of new projects, and those of the documents; each is pinned by its commit."""
+    """New projects and the documents have the same commits."""
     name, _, pin = action.partition("@")
     assert re.fullmatch(r"[0-9a-f]{40} # v\d+\.\d+\.\d+", pin)
     new = project_files("vision", None, "trainform==1.2.3", "4.25.0")[".github/workflows/trainform.yaml"]
@@ -62,66 +62,41 @@ def test_a_project_declares_nothing_in_a_namespace_that_is_not_its_own() -> None
 
 
 COMMIT = "5e5b9d0f7c1f0b7a2b1c3d4e5f60718293a4b5c6"
+GIT = {"vcs_info": {"vcs": "git", "commit_id": COMMIT}}
+PIN = "trainform==1.2.3"
 
 
 @pytest.mark.parametrize(
     ("origin", "expected"),
     [
-        (None, "trainform==1.2.3"),
+        (None, PIN),
         (
-            {"url": "https://git.example.com/ai/trainform.git", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
-            f"trainform @ git+https://git.example.com/ai/trainform.git@{COMMIT}",
+            {"url": "https://git.example.com/ai/tf.git", **GIT},
+            f"trainform @ git+https://git.example.com/ai/tf.git@{COMMIT}",
         ),
-        (
-            {"url": "ssh://git@git.example.com/trainform", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
-            f"trainform @ git+ssh://git@git.example.com/trainform@{COMMIT}",
-        ),
-        ({"url": "file:///home/ai/trainform", "vcs_info": {"vcs": "git", "commit_id": COMMIT}}, "trainform==1.2.3"),
-        ({"url": "file:///home/ai/trainform", "dir_info": {"editable": True}}, "trainform==1.2.3"),
-        (
-            {"url": "https://me:secret@git.example.com/trainform", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
-            "trainform==1.2.3",
-        ),
+        ({"url": "ssh://git@git.example.com/tf", **GIT}, f"trainform @ git+ssh://git@git.example.com/tf@{COMMIT}"),
+        ({"url": "file:///home/ai/tf", **GIT}, PIN),
+        ({"url": "file:///home/ai/tf", "dir_info": {"editable": True}}, PIN),
+        ({"url": "https://me:secret@git.example.com/tf", **GIT}, PIN),
     ],
 )
-def test_the_version_that_runs_is_pinned(origin: dict[str, Any] | None, expected: str) -> None:
+def test_the_running_version_is_pinned_with_the_policy_sdk_in_a_comment(
+    origin: dict[str, Any] | None, expected: str
+) -> None:
+    """`tests/wheel` installs the line of the comment."""
     found = requirement("1.2.3", None if origin is None else json.dumps(origin))
     assert found == expected
-    assert project_files("vision", None, found, "4.25.0")["requirements.txt"].startswith(f"{expected}\n")
+    text = project_files("vision", None, found, "4.25.0")["requirements.txt"]
+    assert text.startswith(f"{expected}\n")
+    assert f"\n# {expected.replace('trainform', 'trainform[policy]', 1)}\n" in text
 
 
-@pytest.mark.parametrize(
-    ("required", "with_extra"),
-    [
-        ("trainform==1.2.3", "trainform[policy]==1.2.3"),
-        (
-            f"trainform @ git+https://git.example.com/trainform@{COMMIT}",
-            f"trainform[policy] @ git+https://git.example.com/trainform@{COMMIT}",
-        ),
-    ],
-)
-def test_the_policy_sdk_is_one_line_away(required: str, with_extra: str) -> None:
-    """`tests/wheel` installs it."""
-    lines = project_files("vision", None, required, "4.25.0")["requirements.txt"].splitlines()
-    (offered,) = (line for line in lines if "[policy]" in line)
-    assert offered == f"# {with_extra}"
-    assert "--policy-pack policy" in lines[lines.index(offered) - 1]
-
-
-def test_the_workflow_is_valid_yaml() -> None:
-    files = project_files("vision", None, "trainform==1.2.3", "4.25.0")
+def test_the_workflow_checks_all_stacks() -> None:
+    files = project_files("vision", None, PIN, "4.25.0")
     workflow = yaml.load(files[".github/workflows/trainform.yaml"], yaml.BaseLoader)  # noqa: S506 - all is text to it
     assert workflow.keys() == {"name", "on", "permissions", "jobs"}
-    assert workflow["on"] == ["push", "pull_request"]
-    (job,) = workflow["jobs"].values()
-    assert job.keys() == {"runs-on", "steps"}
-    used = [step["uses"] for step in job["steps"] if "uses" in step]
-    assert used == [action.partition(" ")[0] for action in (CHECKOUT, SETUP_PYTHON)]
-    commands = [step["run"] for step in job["steps"] if "run" in step]
-    assert commands[0] == "python -m pip install -r requirements.txt"
-    assert commands[1].splitlines()[-1] == "trainform check --all"
-    for path in ("requirements.txt", "stacks/experiments/hello.yaml", "stacks/environments/dev.yaml"):
-        assert path in files
+    commands = [step["run"] for step in workflow["jobs"]["check"]["steps"] if "run" in step]
+    assert commands == ["python -m pip install -r requirements.txt", "trainform check --all"]
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.local.toolchain.downloads import copy
+from tests.local.toolchain import official
 from tests.local.toolchain.internet import Internet
-from trainform.local.toolchain.parts import Part
+from trainform.local.toolchain.parts import PINS, Part
 
-__all__ = ["copy"]
 TINY = Part(folder="tiny", binaries=("tiny",), minutes=0.1, target=".", ldflags="-X main.greeting=hello")
 SOURCE = "package main\n\nvar greeting string\n\nfunc main() { println(greeting) }\n"
 
@@ -28,7 +29,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def pins(tmp_path: Path) -> Path:
-    """Pins of one part, `TINY`, which needs no other module."""
+    """Write the pins of one part, `TINY`, which needs no other module."""
     folder = tmp_path / "pins" / "tiny"
     folder.mkdir(parents=True)
     (folder / "go.mod").write_text("module trainform/tiny\n\ngo 1.26.0\n")
@@ -48,3 +49,15 @@ def internet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Intern
         monkeypatch.setenv(name, value)
     with made.serving():
         yield made
+
+
+@pytest.fixture
+def copy(tmp_path: Path, internet: Internet, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write pins that fit the published modules. Everything is published for this machine, which has no Go."""
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    monkeypatch.setenv("TRAINFORM_TOOLCHAIN", "download")
+    pins = shutil.copytree(PINS, tmp_path / "copy")
+    official.publish(internet, pins)
+    return pins

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime
 import gzip
 import hashlib
 import http.server
@@ -21,11 +20,9 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from trainform.local.sandbox.certificates import CURVE, Authority
 from trainform.local.toolchain.unpacking import module_hash
 
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -38,7 +35,6 @@ CONFIGURATION = "application/vnd.oci.image.config.v1+json"
 class Request:
     """A request that was received."""
 
-    method: str
     url: str
     headers: Mapping[str, str]
 
@@ -46,14 +42,13 @@ class Request:
 @dataclasses.dataclass(frozen=True)
 class Answer:
     """A response. `cut`: the connection is closed after so many bytes. `stall`: after so many bytes nothing is sent
-    until the end of the test. `pace`: the body is sent in fifty pieces, with so many seconds between them."""
+    until the end of the test."""
 
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     cut: int | None = None
     stall: int | None = None
-    pace: float = 0.0
 
 
 Site = Answer | Callable[[Request], Answer]
@@ -69,14 +64,18 @@ class Internet:
     def __init__(self, folder: Path) -> None:
         self.sites: dict[str, Site] = {}
         self.requests: list[Request] = []
-        self.silent: set[str] = set()
         self.over = threading.Event()
-        self._authority = _Authority(folder)
+        self._folder = folder
+        self._contexts: dict[str, ssl.SSLContext] = {}
+        self._lock = threading.Lock()
+        self._authority = Authority("authority of a test", ec.generate_private_key(CURVE))
+        trusted = folder / "authority.pem"
+        trusted.write_bytes(self._authority.certificate)
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.internet = self
         self.environment = {
             "https_proxy": f"http://127.0.0.1:{self._server.server_address[1]}",
-            "SSL_CERT_FILE": str(self._authority.certificate),
+            "SSL_CERT_FILE": str(trusted),
         }
 
     @contextlib.contextmanager
@@ -91,11 +90,18 @@ class Internet:
             thread.join()
             self._server.server_close()
 
-    def asked(self, url: str, method: str = "GET") -> list[Request]:
-        return [request for request in self.requests if (request.url, request.method) == (url, method)]
+    def asked(self, url: str) -> list[Request]:
+        return [request for request in self.requests if request.url == url]
 
     def context(self, host: str) -> ssl.SSLContext:
-        return self._authority.context(host)
+        """Return the TLS settings of a host, with a certificate for its name."""
+        with self._lock:
+            if host not in self._contexts:
+                certificate, key = self._folder / f"{host}.crt", self._folder / f"{host}.key"
+                self._authority.sign(f"CN={host}", (host,), certificate, key)
+                self._contexts[host] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                self._contexts[host].load_cert_chain(certificate, key)
+            return self._contexts[host]
 
     def reaches(self, host: str) -> bool:
         return any(url.startswith(f"https://{host}/") for url in self.sites)
@@ -121,9 +127,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_CONNECT(self) -> None:
         """Open a tunnel to a host, which is this server too."""
         self.host = self.path.removesuffix(":443")
-        if self.host in self.server.internet.silent:
-            self.server.internet.over.wait()
-            return
         if not self.server.internet.reaches(self.host):
             self.send_error(502)
             return
@@ -140,69 +143,19 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         finally:
             self.rfile, self.wfile = plain
 
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
     def do_GET(self) -> None:
         url = f"https://{self.host}{self.path}"
         internet = self.server.internet
-        answer = internet.answer(Request(self.command, url, dict(self.headers)))
+        answer = internet.answer(Request(url, dict(self.headers)))
         self.send_response(answer.status)
         for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
             if value:
                 self.send_header(name, value)
         self.end_headers()
-        if self.command == "HEAD":
-            return
-        body = answer.body[: answer.cut if answer.stall is None else answer.stall]
-        size = len(body) // 50 + 1 if answer.pace else len(body) + 1
-        for begin in range(0, len(body), size):
-            self.wfile.write(body[begin : begin + size])
-            self.wfile.flush()
-            internet.over.wait(answer.pace)
+        self.wfile.write(answer.body[: answer.cut if answer.stall is None else answer.stall])
+        self.wfile.flush()
         if answer.stall is not None:
             internet.over.wait()
-
-
-class _Authority:
-    """A certificate authority that signs certificates for any host."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._contexts: dict[str, ssl.SSLContext] = {}
-        self._lock = threading.Lock()
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority of a test")])
-        self.certificate = folder / "authority.pem"
-        self.certificate.write_bytes(self._issue(self._name, x509.BasicConstraints(True, None)))
-
-    def context(self, host: str) -> ssl.SSLContext:
-        with self._lock:
-            if host not in self._contexts:
-                file = self._folder / f"{host}.pem"
-                name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
-                key = self._key.private_bytes(
-                    serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-                )
-                file.write_bytes(self._issue(name, x509.SubjectAlternativeName([x509.DNSName(host)])) + key)
-                self._contexts[host] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-                self._contexts[host].load_cert_chain(file)
-            return self._contexts[host]
-
-    def _issue(self, subject: x509.Name, extension: x509.ExtensionType) -> bytes:
-        now = datetime.datetime.now(datetime.UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(self._name)
-            .public_key(self._key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(now + datetime.timedelta(days=1))
-            .add_extension(extension, critical=False)
-            .sign(self._key, hashes.SHA256())
-        )
-        return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def sha256(content: bytes) -> str:
@@ -231,6 +184,10 @@ def module(path: str, version: str, files: Mapping[str, bytes]) -> tuple[bytes, 
         return file.getvalue(), module_hash(content)
 
 
+def _described(kind: str, content: bytes) -> dict[str, object]:
+    return {"mediaType": kind, "digest": f"sha256:{sha256(content)}", "size": len(content)}
+
+
 @dataclasses.dataclass
 class Registry:
     """A registry that requires a token for each repository, and redirects to another host for blobs."""
@@ -241,49 +198,21 @@ class Registry:
     storage: str
 
     def publish(
-        self,
-        repository: str,
-        tag: str,
-        layers: Sequence[bytes],
-        platforms: Sequence[tuple[str, str]],
-        plain: bool = False,
+        self, repository: str, tag: str, layers: Sequence[bytes], platforms: Sequence[tuple[str, str]]
     ) -> list[str]:
-        """Publish an image with the same layers (lowest first) for each platform, and return the blobs' URLs. `plain`:
-        without an index."""
+        """Publish an image with the same layers (lowest first) for each platform, and return the layers' URLs."""
         blobs = [self._blob(repository, layer) for layer in layers]
-        rows = [{"mediaType": LAYER, "digest": f"sha256:{sha256(layer)}", "size": len(layer)} for layer in layers]
-        entries: list[dict[str, object]] = [
-            {
-                "mediaType": MANIFEST,
-                "digest": f"sha256:{'0' * 64}",
-                "size": 2,
-                "platform": {"os": "unknown", "architecture": "unknown"},
-            }
-        ]
-        manifest = b""
+        rows = [_described(LAYER, layer) for layer in layers]
+        entries = [{**_described(MANIFEST, b"{}"), "platform": {"os": "unknown", "architecture": "unknown"}}]
         for system, machine in platforms:
-            configuration = json.dumps({"os": system, "architecture": machine}).encode()
-            blobs.append(self._blob(repository, configuration))
-            config = {
-                "mediaType": CONFIGURATION,
-                "digest": f"sha256:{sha256(configuration)}",
-                "size": len(configuration),
-            }
-            manifest = json.dumps(
-                {"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": rows}
-            ).encode()
-            self.put(repository, f"manifests/sha256:{sha256(manifest)}", manifest, MANIFEST)
             platform = {"os": system, "architecture": machine}
-            entries.append(
-                {
-                    "mediaType": MANIFEST,
-                    "digest": f"sha256:{sha256(manifest)}",
-                    "size": len(manifest),
-                    "platform": platform,
-                }
-            )
+            config = _described(CONFIGURATION, json.dumps(platform).encode())
+            content = {"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": rows}
+            manifest = json.dumps(content).encode()
+            self._put(repository, f"manifests/sha256:{sha256(manifest)}", manifest, MANIFEST)
+            entries.append({**_described(MANIFEST, manifest), "platform": platform})
         index = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}).encode()
-        self.put(repository, f"manifests/{tag}", manifest if plain else index, MANIFEST if plain else INDEX)
+        self._put(repository, f"manifests/{tag}", index, INDEX)
         return blobs
 
     def _blob(self, repository: str, content: bytes) -> str:
@@ -292,7 +221,7 @@ class Registry:
         self._guard(repository, f"blobs/sha256:{sha256(content)}", redirect(address))
         return address
 
-    def put(self, repository: str, path: str, content: bytes, kind: str) -> None:
+    def _put(self, repository: str, path: str, content: bytes, kind: str) -> None:
         headers = {"Content-Type": kind, "Docker-Content-Digest": f"sha256:{sha256(content)}"}
         self._guard(repository, path, Answer(content, headers=headers))
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-import shutil
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from tests.local.toolchain.internet import Answer, Internet, Registry, archive, module, redirect, sha256
-from trainform.local.toolchain.parts import PINS
 
-# It has the two commands of the real one that are used: show the version, and install a plugin into PULUMI_HOME.
-PULUMI = b"""#!/bin/sh
-case "$1" in
-version) echo v3.259.0 ;;
-plugin) folder=$PULUMI_HOME/plugins/resource-$4-$5; mkdir -p "$folder" && cp "$7" "$folder/" ;;
-esac
-"""
 SDK = "https://get.pulumi.com/releases/sdk"
 SDK_ARCHIVE = f"{SDK}/pulumi-v3.259.0-linux-x64.tar.gz"
 SDK_SUMS = f"{SDK}/pulumi-3.259.0-checksums.txt"
@@ -30,6 +23,14 @@ KUBERNETES = "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64"
 GITHUB_STORAGE = "https://release-assets.githubusercontent.com"
 DOCKER_STORAGE = "production.cloudflare.docker.com"
 VOLCANO_ZIP = "https://modules.example.org/volcano.sh/volcano/@v/v1.14.1.zip"
+# URLs of the files themselves, after redirects.
+FINAL = {
+    "sdk": SDK_ARCHIVE,
+    "plugin": f"{GITHUB_STORAGE}/{sha256(PLUGIN_ARCHIVE.encode())}?sig=x",
+    "etcd": f"{GITHUB_STORAGE}/{sha256(ETCD_ARCHIVE.encode())}?sig=x",
+    "kube-apiserver": f"{KUBERNETES}/kube-apiserver".replace("dl.", "cdn.dl."),
+    "volcano": VOLCANO_ZIP,
+}
 VOLCANO_FILES = {
     "config/crd/volcano/bases/batch.volcano.sh_jobs.yaml": b"jobs\n",
     "config/crd/volcano/bases/README.md": b"no CRD\n",
@@ -44,7 +45,7 @@ _STAGES = (
     "pod/fast/pod-delete",
 )
 KWOK_FILES = {f"kustomize/stage/{name}.yaml": name.encode() for name in (*_STAGES, "pod/fast/pod-complete")}
-AMD64 = (("linux", "amd64"), ("linux", "arm64"))
+PLATFORMS = (("linux", "amd64"), ("linux", "arm64"))
 
 
 def program(name: str) -> bytes:
@@ -54,22 +55,14 @@ def program(name: str) -> bytes:
 
 def publish(internet: Internet, pins: Path) -> None:
     """Publish all releases, for amd64; the hashes of the modules are written into this copy of the pins."""
-    publish_pulumi(internet)
-    publish_control_plane(internet, pins)
-
-
-def publish_pulumi(internet: Internet, pulumi: bytes = PULUMI) -> None:
     sdk = {
-        "pulumi/pulumi": pulumi,
+        "pulumi/pulumi": program("pulumi"),
         "pulumi/pulumi-language-python": program("host"),
         "pulumi/pulumi-language-python-exec": b"#",
     }
     put_archive(internet, SDK_ARCHIVE, SDK_SUMS, archive(sdk))
     plugin = {"pulumi-resource-kubernetes": program("plugin"), "LICENSE": b"", "README.md": b""}
     put_archive(internet, PLUGIN_ARCHIVE, PLUGIN_SUMS, archive(plugin), GITHUB_STORAGE)
-
-
-def publish_control_plane(internet: Internet, pins: Path) -> None:
     etcd = {"etcd-v3.6.4-linux-amd64/": b"", "etcd-v3.6.4-linux-amd64/Documentation/": b""}
     etcd |= {f"etcd-v3.6.4-linux-amd64/{name}": program(name) for name in ("README.md", "etcdctl", "etcd", "etcdutl")}
     put_archive(internet, ETCD_ARCHIVE, ETCD_SUMS, archive(etcd), GITHUB_STORAGE)
@@ -98,10 +91,9 @@ def publish_image(
     tag: str,
     layers: Sequence[bytes],
     host: str = "registry-1.docker.io",
-    plain: bool = False,
-    platforms: Sequence[tuple[str, str]] = AMD64,
+    platforms: Sequence[tuple[str, str]] = PLATFORMS,
 ) -> list[str]:
-    return Registry(internet, host, "auth.docker.io", DOCKER_STORAGE).publish(repository, tag, layers, platforms, plain)
+    return Registry(internet, host, "auth.docker.io", DOCKER_STORAGE).publish(repository, tag, layers, platforms)
 
 
 def put_file(internet: Internet, url: str, content: bytes) -> None:
@@ -139,6 +131,15 @@ def put_module(
     file.write_text(text)
 
 
-def copy_of_pins(folder: Path) -> Path:
-    shutil.copytree(PINS, folder)
-    return folder
+def output_of(binary: Path) -> str:
+    return subprocess.run([binary], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def change_file(internet: Internet, url: str, change: Callable[[bytes], bytes]) -> None:
+    answer = internet.sites[url]
+    assert isinstance(answer, Answer)
+    internet.sites[url] = dataclasses.replace(answer, body=change(answer.body))

@@ -12,26 +12,16 @@ from msgspec import structs
 from tests.local.toolchain.conftest import TINY
 from tests.local.toolchain.recording import Recording
 from trainform.errors import ToolchainError
-from trainform.local.toolchain.addons import ADDON_PARTS, addon_fingerprint, addon_folder, ensure_addons
-from trainform.local.toolchain.parts import PINS
+from trainform.local.toolchain.addons import addon_fingerprint, addon_folder, ensure_addons
 
 SECOND = structs.replace(TINY, folder="second", minutes=0.2)
 
 
 @pytest.fixture
 def both(pins: Path) -> Path:
-    """Pins of two parts."""
+    """Write the pins of two parts."""
     shutil.copytree(pins / TINY.folder, pins / SECOND.folder)
     return pins
-
-
-def test_a_changed_pin_rebuilds_only_its_own_part(tmp_path: Path) -> None:
-    copy = tmp_path / "all"
-    shutil.copytree(PINS, copy)
-    with (copy / "kueue" / "go.sum").open("a") as file:
-        file.write("\n")
-    changed = {part.folder for part in ADDON_PARTS if addon_fingerprint(part, copy) != addon_fingerprint(part)}
-    assert changed == {"kueue"}
 
 
 def test_each_part_is_built_in_its_folder_and_the_total_time_is_shown_first(cache: Path, both: Path) -> None:
@@ -51,12 +41,6 @@ def test_each_part_is_built_in_its_folder_and_the_total_time_is_shown_first(cach
     again = Recording()
     assert ensure_addons([TINY, SECOND], again, both) == built
     assert again.lines == []
-
-
-def test_only_requested_parts_are_built(cache: Path, both: Path) -> None:
-    assert set(ensure_addons([SECOND], pins=both)) == {"second"}
-    assert [path.name for path in cache.iterdir()] == [f"addon-second-{addon_fingerprint(SECOND, both)}"]
-    assert ensure_addons([], pins=both) == {}
 
 
 def test_a_part_that_does_not_compile_does_not_remove_the_others(both: Path) -> None:

@@ -20,7 +20,7 @@ from trainform.console.progress import SILENT
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.build import build_parts
 
-# Builds TINY and kills itself, as nobody can catch it, as soon as the work has begun.
+# Builds TINY and kills itself as soon as the work has begun.
 KILLED = """
 import os, signal, sys, threading, time
 from pathlib import Path
@@ -38,7 +38,7 @@ def kill() -> None:
 threading.Thread(target=kill, daemon=True).start()
 build_parts([TINY], folder, SILENT, pins)
 """
-# Starts a child that would run for a minute, says so, and waits for it.
+# Starts a child that would run for a minute, writes its id, and waits for it.
 WAITING = """
 import sys
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_an_interrupt_stops_the_whole_process_group(tmp_path: Path, number: sign
 
 
 def _gone(group: int) -> None:
-    """It has been signalled; the kernel takes its time."""
+    """Wait until the processes of the group have ended."""
     end = time.monotonic() + 20
     while _members(group):
         assert time.monotonic() < end

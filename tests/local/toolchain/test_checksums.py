@@ -21,14 +21,14 @@ ONE = "4d5f3101daa534e45ccaf3eec8d21c19b7222db377bcfd5e5a9144155238c105"
 
 @given(DIGESTS, st.sampled_from(["", "\n", "\r\n"]))
 def test_a_text_with_one_hash_is_the_hash_of_the_file(digest: str, end: str) -> None:
-    """As beside the binaries of Kubernetes."""
+    """The binaries of Kubernetes have such texts."""
     assert published_sha256(f"{digest}{end}", "kube-apiserver") == digest
     assert published_sha256(f"{digest.upper()}{end}", "kube-apiserver") == digest
 
 
 @given(st.dictionaries(NAMES, DIGESTS, min_size=1), st.sampled_from(["  ", " *", "  ./", "\t"]), st.data())
 def test_a_list_of_hashes_is_read_by_file_name(rows: dict[str, str], between: str, data: st.DataObject) -> None:
-    """As `sha256sum`, `shasum` and GoReleaser write it."""
+    """`sha256sum`, `shasum` and GoReleaser write such lists."""
     text = "".join(f"{digest}{between}{name}\n" for name, digest in rows.items())
     name = data.draw(st.sampled_from(sorted(rows)))
     assert published_sha256(text, name) == rows[name]

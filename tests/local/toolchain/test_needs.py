@@ -15,7 +15,7 @@ from tests.local.toolchain.internet import Answer, Internet
 from tests.local.toolchain.recording import Recording
 from trainform.console.progress import SILENT
 from trainform.errors import ToolchainError
-from trainform.local.toolchain.addons import ADDON_PARTS, KUBE_SCHEDULER, addon_need
+from trainform.local.toolchain.addons import ADDON_PARTS, KUBE_SCHEDULER
 from trainform.local.toolchain.ensure import control_plane_needs
 from trainform.local.toolchain.needs import Need, part_need, provide
 from trainform.local.toolchain.origins import BUILD, DOWNLOAD, part_origins
@@ -31,7 +31,7 @@ def _publish(internet: Internet) -> None:
 
 
 def _need(*origins: str) -> Need:
-    return part_need(TINY, [RELEASE], origins)
+    return Need("tiny", (TINY,), (RELEASE,), origins)
 
 
 def _output(folder: Path) -> str:
@@ -56,7 +56,10 @@ def test_a_need_that_cannot_be_downloaded_is_built_with_a_note(internet: Interne
     progress = Recording()
     second = structs.replace(TINY, folder="second")
     shutil.copytree(pins / "tiny", pins / "second")
-    needs = [_need(*BOTH), part_need(second, [structs.replace(RELEASE, url="https://other.example.com/x")], BOTH)]
+    needs = [
+        _need(*BOTH),
+        Need("second", (second,), (structs.replace(RELEASE, url="https://other.example.com/x"),), BOTH),
+    ]
     provide(needs, cache, progress, pins)
     assert _output(cache / "tiny") == "hello"
     [line] = [line for line in progress.lines if "releases.example.com" in line]
@@ -99,6 +102,6 @@ def test_the_control_plane_is_never_that_of_the_system(
 ) -> None:
     monkeypatch.setenv("TRAINFORM_TOOLCHAIN", mode)
     assert part_origins() == origins
-    assert {need.origins for need in (*control_plane_needs(), addon_need(KUBE_SCHEDULER))} == {origins}
-    others = [addon_need(part) for part in ADDON_PARTS if part is not KUBE_SCHEDULER]
+    assert {need.origins for need in (*control_plane_needs(), part_need(KUBE_SCHEDULER))} == {origins}
+    others = [part_need(part) for part in ADDON_PARTS if part is not KUBE_SCHEDULER]
     assert {need.origins for need in others} == {(BUILD,)}

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from trainform.errors import ToolchainError
-from trainform.local.toolchain.ensure import ensure, ensure_control_plane, ensure_pulumi
+from trainform.local.toolchain.ensure import ensure, ensure_pulumi
 from trainform.local.toolchain.oserrors import translate_os_errors
 
 
-@pytest.mark.parametrize("act", [ensure, ensure_control_plane, ensure_pulumi])
+@pytest.mark.parametrize("act", [ensure, ensure_pulumi])
 def test_a_file_in_the_place_of_the_cache_is_an_error(
     cache: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]
 ) -> None:

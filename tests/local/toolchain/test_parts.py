@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trainform.local.toolchain.addons import ADDON_PARTS
+from trainform.local.toolchain.addons import ADDON_PARTS, addon_fingerprint
 from trainform.local.toolchain.cache import cache_folder, toolchain_folder
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS, PULUMI_VERSION, Part, fingerprint
 
@@ -32,24 +32,14 @@ def test_versions_in_the_table_are_those_of_the_pins() -> None:
     assert f"github.com/pulumi/pulumi/pkg/v3 v{PULUMI_VERSION}" in text
 
 
-@pytest.mark.parametrize("changed", ["kwok/go.sum", "pulumi-kubernetes/sdk/go/kubernetes/untyped.go"])
-def test_another_pin_uses_another_folder(tmp_path: Path, changed: str) -> None:
-    copy = tmp_path / "pins"
-    shutil.copytree(PINS, copy)
-    assert fingerprint(copy) == fingerprint(PINS)
-    fingerprint.cache_clear()
+@pytest.mark.parametrize("changed", ["kwok/go.sum", "pulumi-kubernetes/sdk/go/kubernetes/untyped.go", "kueue/go.sum"])
+def test_another_pin_uses_another_folder_of_its_own_part(tmp_path: Path, changed: str) -> None:
+    copy = shutil.copytree(PINS, tmp_path / "pins")
     with (copy / changed).open("a") as file:
         file.write("\n")
-    assert fingerprint(copy) != fingerprint(PINS)
-
-
-def test_a_pin_of_an_add_on_does_not_change_the_folder_of_the_tool_chain(tmp_path: Path) -> None:
-    copy = tmp_path / "pins"
-    shutil.copytree(PINS, copy)
-    for part in ADDON_PARTS:
-        with (copy / part.folder / "go.sum").open("a") as file:
-            file.write("\n")
-    assert fingerprint(copy) == fingerprint(PINS)
+    addons = {part.folder for part in ADDON_PARTS if addon_fingerprint(part, copy) != addon_fingerprint(part)}
+    assert addons == {changed.partition("/")[0]} & {part.folder for part in ADDON_PARTS}
+    assert (fingerprint(copy) != fingerprint(PINS)) == (not addons)
 
 
 def test_cache_folder_is_that_of_the_variable(cache: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_download_contains_the_same_files_as_a_build(part: Part) -> None:
 
 
 def test_versions_equal_those_of_the_pins() -> None:
-    """What the build stamps is what go.mod names; every release of the control plane has go.mod's version."""
+    """The build stamps the version of go.mod; every release of the control plane has go.mod's version."""
     for folder in ("controlplane", "kube-scheduler"):
         assert Module(folder, "k8s.io/kubernetes").version(PINS) == KUBERNETES_VERSION
     for part in PARTS:

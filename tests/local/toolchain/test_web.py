@@ -18,7 +18,7 @@ BODY = bytes(range(256)) * 3000
 
 
 def _save(target: Path, url: str = URL, web: Web | None = None) -> tuple[bytes, int]:
-    """What arrived, and what was counted."""
+    """Return the saved bytes and the counted number."""
     counted: list[int] = []
     web = Web(QUICK) if web is None else web
     digest = web.save(url, target, counted.append)
@@ -27,7 +27,7 @@ def _save(target: Path, url: str = URL, web: Web | None = None) -> tuple[bytes, 
 
 
 def _in_turn(*answers: Answer) -> Callable[[Request], Answer]:
-    """One after the other, the last one for ever."""
+    """Answer with one after the other, and then always with the last one."""
     rest = list(answers)
     return lambda request: rest.pop(0) if len(rest) > 1 else rest[0]
 

@@ -136,14 +136,6 @@ def test_a_ranked_role_with_a_command_of_its_own(tools: Path) -> None:
     assert (seen["RANK"], seen["WORLD_SIZE"]) == ("5", "6")
 
 
-def test_extras_start_their_command_alone(tools: Path) -> None:
-    made = plan(roles=WITH_EXTRAS)
-    started = start(made, "evaluation-watcher", 3, tools)
-    called, seen = started.called, started.env
-    assert called == ["python", "watch.py"]
-    assert not {"RANK", "WORLD_SIZE", "MASTER_ADDR"} & seen.keys()
-
-
 @pytest.mark.parametrize(("replicas", "asked"), [(1, 0), (2, 1)])
 def test_waiting_for_the_name_of_rank_0(replicas: int, asked: int, tools: Path) -> None:
     made = plan(roles={"worker": {"replicas": replicas}})
@@ -206,16 +198,10 @@ def test_on_the_pod_network_a_service_has_the_port_of_its_pod(tools: Path) -> No
         assert (found["--master-addr"], found["--master-port"]) == ("sdxl-lora-worker-0", "29500")
 
 
-@pytest.mark.parametrize(
-    ("user_env", "network"),
-    [({"MASTER_ADDR": "10.0.0.7"}, HOST_SERVICE), ({"MASTER_ADDR": "10.0.0.7"}, {"addresses": "service"})],
-)
-def test_rank_0_uses_the_address_of_the_user_too(
-    user_env: dict[str, str], network: dict[str, Any], tools: Path
-) -> None:
-    launcher = {"torchrun": {"script": "/app/train.py"}}
-    found = start(plan(launcher=launcher, network=network, env=user_env), "worker", 0, tools).options()
-    assert found["--master-addr"] == user_env["MASTER_ADDR"]
+@pytest.mark.parametrize("network", [HOST_SERVICE, {"addresses": "service"}])
+def test_rank_0_uses_the_address_of_the_user_too(network: dict[str, Any], tools: Path) -> None:
+    made = plan(launcher={"torchrun": {"script": "/app/train.py"}}, network=network, env={"MASTER_ADDR": "10.0.0.7"})
+    assert start(made, "worker", 0, tools).options()["--master-addr"] == "10.0.0.7"
 
 
 def test_a_missing_index_is_an_error(tools: Path) -> None:

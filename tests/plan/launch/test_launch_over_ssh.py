@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.plan.launch.starting import kubelet, start
-from tests.support.samples import container, env, plan, pod, reasons
+from tests.support.samples import plan, reasons
 from trainform.plan import Plan
 
 SCRIPT = {"script": "/app/train.py"}
@@ -116,51 +116,25 @@ def test_a_single_pod_serves_itself(tools: Path) -> None:
     assert made.files.keys() == {"launch.sh", "wait.sh", "sshd.sh", "sshd_config", "session.sh", "hostfile"}
 
 
-def test_extras_are_left_alone() -> None:
-    watcher = {"ranked": False, "command": ["python", "watch.py"]}
-    made = plan(**DEEPSPEED, roles={**ROLES, "watcher": watcher})
-    assert container(made, "watcher")["command"] == ["python", "watch.py"]
-    assert env(made, "watcher").keys() == {"VC_TASK_INDEX"}
-    assert "volumes" not in pod(made, "watcher")["spec"]
-
-
-MASTER_OF_TWO = {"master": {"replicas": 2}, "worker": {}}
+TWO: dict[str, Any] = {"master": {}, "worker": {}}
+ONE_POD = "the role launches ({} starts all processes from one pod), so it must have 1 replica"
+NO_PLACE = "the command has no place: {} starts the processes of ranked roles over SSH, from the role "
 
 
 @pytest.mark.parametrize("kind", ["deepspeed", "mpi"])
 @pytest.mark.parametrize(
     ("role", "roles", "path", "reason"),
     [
-        (
-            None,
-            MASTER_OF_TWO,
-            "roles.master.replicas",
-            "the role launches ({} starts all processes from one pod), so it must have 1 replica",
-        ),
-        (
-            "worker",
-            {"master": {}, "worker": {}},
-            "launcher.{}.role",
-            "the launching role is ranked, but rank 0 is in master",
-        ),
-        (
-            "launcher",
-            {**APART, "launcher": {"ranked": False, "replicas": 0}},
-            "roles.launcher.replicas",
-            "the role launches ({} starts all processes from one pod), so it must have 1 replica",
-        ),
+        (None, {**TWO, "master": {"replicas": 2}}, "roles.master.replicas", ONE_POD),
+        ("worker", TWO, "launcher.{}.role", "the launching role is ranked, but rank 0 is in master"),
+        ("launcher", {**APART, "launcher": {"ranked": False, "replicas": 0}}, "roles.launcher.replicas", ONE_POD),
         (
             "launcher",
             {**APART, "launcher": {"ranked": False, "command": ["sh"]}},
             "roles.launcher.command",
-            "the command has no place: {} starts the processes of ranked roles over SSH, from the role launcher",
+            f"{NO_PLACE}launcher",
         ),
-        (
-            None,
-            {"master": {}, "worker": {"command": ["sh"]}},
-            "roles.worker.command",
-            "the command has no place: {} starts the processes of ranked roles over SSH, from the role master",
-        ),
+        (None, {**TWO, "worker": {"command": ["sh"]}}, "roles.worker.command", f"{NO_PLACE}master"),
     ],
 )
 def test_rules(kind: str, role: str | None, roles: dict[str, Any], path: str, reason: str) -> None:

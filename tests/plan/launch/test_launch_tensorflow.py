@@ -70,11 +70,6 @@ def test_a_role_with_a_command_of_its_own(tools: Path) -> None:
     assert started.tf_config["task"] == {"type": "ps", "index": 1}
 
 
-def test_unranked_roles_have_no_tf_config(tools: Path) -> None:
-    watcher = {"ranked": False, "command": ["python", "watch.py"]}
-    assert "TF_CONFIG" not in start(mnist(roles={**ROLES, "watcher": watcher}), "watcher", 0, tools).env
-
-
 @pytest.mark.parametrize("role", ["worker", "chief"])
 def test_a_single_replica_has_no_tf_config(role: str, tools: Path) -> None:
     made = mnist(roles={role: {}})

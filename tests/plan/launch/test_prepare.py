@@ -140,13 +140,6 @@ def test_volumes_of_a_checkout() -> None:
             {"prepare": PREPARE, "storage": {"key-checkout-tools": {"claim": "a", "mount": "/a"}}},
             {"storage.key-checkout-tools": "the name is one that trainform uses itself"},
         ),
-        (
-            {"storage": {"ssh": {"claim": "a", "mount": "/a"}, "hostfile": {"claim": "b", "mount": "/b"}}},
-            {
-                "storage.ssh": "the name is one that trainform uses itself",
-                "storage.hostfile": "the name is one that trainform uses itself",
-            },
-        ),
     ],
 )
 def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.resources.policy_pack.judging import COMPONENT, ELSEWHERE, GOOD, KINDS, REGISTRY, TODAY, found
-from tests.resources.policy_pack.raw import raw_objects
+from tests.resources.policy_pack.judging import COMPONENT, ELSEWHERE, GOOD, KINDS, REGISTRY, TODAY, found, raw_objects
 from tests.support.samples import environment
 from trainform.resources.policy_pack.judgement import Resource, Verdict, cluster_verdict, environment_verdict, verdict
 from trainform.resources.policy_pack.properties import UNKNOWN, plain

@@ -8,14 +8,13 @@ from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 from trainform.backends.judged import add_ons, named
 from trainform.manifests.templates import Template
-from trainform.rules.limits.rule import Judged
+from trainform.rules.limits.rule import Finding, Judged
+from trainform.rules.limits.secrets import plain_secrets
 from trainform.rules.limits.table import BY_CODE
 from trainform.spec import Environment
 
-
-def cluster(**parts: Any) -> Environment:
-    """The environment of the samples with other parts."""
-    return environment(**parts)
+TOKEN = "ghp" + "_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"
+"""A token as a server gives it out."""
 
 
 def limited(**limits: Any) -> Environment:
@@ -51,3 +50,10 @@ def pod(spec: Any, metadata: Any = None) -> Template:
     """The pods of somebody else's object."""
     body = {"spec": spec} if metadata is None else {"metadata": metadata, "spec": spec}
     return Template(1, 1, body, "spec.template")
+
+
+def secrets(*objects: Any, pods: tuple[Any, ...] = ()) -> list[Finding]:
+    """The plain secrets in objects of somebody else."""
+    templates = tuple(Template(1, 1, body, f"spec.tasks[{index}].template") for index, body in enumerate(pods))
+    given = {str(index): body for index, body in enumerate(objects)}
+    return [*plain_secrets(Judged(given, templates), environment())]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.rules.limits.cases import cluster, pod, raw
+from tests.rules.limits.cases import pod, raw
+from tests.support.samples import environment
 from trainform.rules.limits.table import RULES
 from trainform.spec import Environment
 
@@ -70,10 +71,10 @@ LIMITS: dict[str, Any] = {
     "tolerations": ["spot"],
 }  # fmt: skip
 ENVIRONMENTS = [
-    cluster(),
-    cluster(limits=LIMITS, tolerations=[{"key": "team", "operator": "Exists"}], node_selector={"zone": "a"}),
-    cluster(admission="kueue", queues={}, limits=LIMITS),
-    cluster(limits={"max_queue_weight": 1}, queues={"x": {"weight": 2}}),
+    environment(),
+    environment(limits=LIMITS, tolerations=[{"key": "team", "operator": "Exists"}], node_selector={"zone": "a"}),
+    environment(admission="kueue", queues={}, limits=LIMITS),
+    environment(limits={"max_queue_weight": 1}, queues={"x": {"weight": 2}}),
 ]
 TOLERANT = [rule.code for rule in RULES if rule.code != "TF-POD-1"]
 

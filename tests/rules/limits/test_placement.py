@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.rules.limits.cases import by_job, by_role, cluster, found, limited, pod, raw
+from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from tests.support.rendering import job_problems
-from tests.support.samples import experiment
+from tests.support.samples import environment, experiment
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 
 OPEN = limited()
-KUEUE = cluster(admission="kueue", queues={}, backend="jobset")
+KUEUE = environment(admission="kueue", queues={}, backend="jobset")
 
 
 def test_node_name() -> None:
@@ -81,7 +81,7 @@ def test_no_label_of_kueue_where_volcano_admits_jobs(backend: str) -> None:
 L40S = {"resource": "nvidia.com/gpu", "per_node": 4, "nodes": 4, "node_selector": {"pool": "l40s"}}
 TAINT = {"key": "gpu", "operator": "Equal", "value": "l40s", "effect": "NoSchedule"}
 TEAM = {"key": "team", "operator": "Exists"}
-MARKED = cluster(
+MARKED = environment(
     accelerators={"l40s": {**L40S, "tolerations": [TAINT]}}, node_selector={"zone": "a"}, tolerations=[TEAM]
 )
 GPU = {"accelerators": {"l40s": 1}}
@@ -119,7 +119,7 @@ def test_node_selectors_of_others() -> None:
 
 def test_a_kind_may_narrow_the_label_of_the_environment() -> None:
     kinds = {"l40s": {**L40S, "node_selector": {"zone": "b"}}}
-    narrowed = cluster(accelerators=kinds, node_selector={"zone": "a"})
+    narrowed = environment(accelerators=kinds, node_selector={"zone": "a"})
     assert found("TF-PLC-3", narrowed, roles={"worker": GPU}) == {}
 
 
@@ -161,7 +161,7 @@ def test_no_toleration_of_every_taint(given: dict[str, Any]) -> None:
 
 
 def test_tolerations_that_the_environment_opens() -> None:
-    closed = cluster(tolerations=[TEAM], limits={"tolerations": ["spot"]})
+    closed = environment(tolerations=[TEAM], limits={"tolerations": ["spot"]})
     assert found("TF-PLC-5", closed, tolerations=[{"key": "spot", "operator": "Exists"}]) == {}
     assert found("TF-PLC-5", closed, tolerations=[{"key": "team", "value": "x"}]) == {}
     assert found("TF-PLC-5", closed, tolerations=[{"key": "master", "operator": "Exists"}]) == {

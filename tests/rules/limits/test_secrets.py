@@ -1,15 +1,19 @@
-"""Secrets as plain text: in any field of the experiment, in merge patches, and in any text of a rendered object."""
+"""Secrets as plain text: in any field of the experiment, in merge patches, and in any text of an object."""
 
 from __future__ import annotations
 
 import base64
+import copy
 import re
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.rules.limits.secret_samples import TOKEN
+from tests.conftest import ROOT
+from tests.rules.limits.cases import TOKEN, secrets
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment, reasons
 from trainform.backends.backend import BACKENDS
@@ -248,3 +252,74 @@ def test_a_name_of_a_secret_is_none() -> None:
     }
     cluster = environment(limits={"volume_types": ["configMap", "csi", "projected", "secret"]})
     assert reasons(cluster, roles={"worker": {"pod_overrides": {"spec": spec}}}) == {}
+
+
+def test_objects_of_somebody_else() -> None:
+    pod = {"spec": {"containers": [{"name": "main", "env": [{"name": "DB_PASS", "value": "hunter2"}]}]}}
+    job = {"kind": "Job", "metadata": {"annotations": {"a": TOKEN}}, "spec": {"tasks": [{"template": pod}]}}
+    found = secrets(job, pods=(pod,))
+    assert [(finding.where, finding.key) for finding in found] == [
+        ("spec.containers.main.env.DB_PASS.value", None), ("metadata.annotations.a", "0"),
+    ]  # fmt: skip
+    assert {finding.value for finding in found} == {MASK}
+    texts = "".join(f"{finding.where} {finding.reason} {finding.fix}" for finding in found)
+    assert TOKEN not in texts
+    assert "hunter2" not in texts
+
+
+def test_pods_that_an_object_has_in_one_piece_are_searched_once() -> None:
+    """And with the same findings as those that it has as a copy."""
+    main = {"name": "main", "env": [{"name": "DB_PASS", "value": "hunter2"}], "args": ["-c", f"a {TOKEN}"]}
+    pod = {"spec": {"containers": [main]}}
+    annotations = {"a": "see " + "glpat-" + TOKEN[4:28]}
+    job = {"kind": "Job", "metadata": {"annotations": annotations}, "spec": {"tasks": [{"template": pod}]}}
+    of_one_piece, of_a_copy = secrets(job, pods=(pod,)), secrets(copy.deepcopy(job), pods=(pod,))
+    assert of_one_piece == of_a_copy
+    assert len(of_one_piece) == 3
+
+
+def test_what_is_no_text_in_base64_is_searched_as_it_is() -> None:
+    for value in ("", "%%%", "/+8=", base64.b64encode(bytes(range(256))).decode(), None, 1, ["a"]):
+        assert secrets({"kind": "ConfigMap", "binaryData": {"a": value}}) == []
+    assert secrets({"kind": "ConfigMap", "binaryData": {"a": TOKEN}}) != []
+    assert secrets({"kind": "ConfigMap", "binaryData": TOKEN}) != []
+
+
+def test_the_content_of_a_secret_is_where_it_belongs() -> None:
+    secret = {"kind": "Secret", "data": {"password": "aHVudGVyMg=="}, "stringData": {"token": TOKEN}}
+    assert secrets(secret) == []
+    assert secrets({"kind": "List", "items": [secret]}) == []
+    assert secrets({"kind": "ConfigMap", "data": {"password": "hunter2"}}) != []
+    labelled = {**secret, "metadata": {"labels": {"a": TOKEN}}}
+    assert [finding.where for finding in secrets(labelled)] == ["metadata.labels.a"]
+
+
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
+DATA = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["name", "value", "kind", "items", "data", "env", "spec", "key", "secret", "[", "{"])
+            | st.text(max_size=5),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(DATA, st.sampled_from([TOKEN, f"a {TOKEN}", f"x\n{TOKEN}\n"]))
+def test_a_secret_is_found_wherever_it_stands(data: Any, text: str) -> None:
+    found = secrets({"spec": {"a": [data, {"b": [{"c": text}]}]}, TOKEN: 1})
+    assert {finding.where for finding in found} >= {"spec.a[1].b[0].c", MASK}
+    assert TOKEN not in repr(found)
+
+
+def test_no_golden_manifest_holds_a_secret() -> None:
+    """Whatever the examples render, judged as objects of somebody else: no text of ours is taken for a secret."""
+    files = sorted((ROOT / "tests" / "golden").rglob("*.yaml"))
+    bodies = [body for file in files for body in yaml.load_all(file.read_text(), yaml.CSafeLoader) if body]
+    assert len(bodies) > 100
+    assert secrets(*bodies) == []

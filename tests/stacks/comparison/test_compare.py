@@ -6,11 +6,14 @@ import copy
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.support.leaks import OTHER_HUB_TOKEN as TOKEN
+from trainform.console import terminal
 from trainform.console.lines import CHANGED_MASK, MASK
 from trainform.plan.record import Record
-from trainform.stacks.comparison.compare import Comparison, Row, Version, compare
+from trainform.stacks.comparison.compare import Comparison, Version, compare
+from trainform.stacks.comparison.text import as_data, sections
 
 EXPERIMENT: dict[str, Any] = {
     "name": "resnet",
@@ -56,14 +59,10 @@ def test_a_role_that_one_version_lacks_is_one_row_of_what_it_has() -> None:
     assert rows(compare(other, one)) == {"roles.eval": (EVALUATION, None)}
 
 
-def test_secrets_are_masked_on_every_side() -> None:
-    found = compare(version("a", env={"HF_TOKEN": TOKEN}), version("c"))
-    assert found.experiment == (Row("env.HF_TOKEN", (MASK, None)),)
-
-
-def test_a_secret_that_changes_is_masked_and_its_change_is_said() -> None:
-    found = compare(version("a", env={"HF_TOKEN": TOKEN}), version("b", env={"HF_TOKEN": "hf_other"}))
-    assert rows(found) == {"env.HF_TOKEN": (MASK, CHANGED_MASK)}
+def test_secrets_are_masked_and_their_changes_are_said() -> None:
+    before = version("a", env={"HF_TOKEN": TOKEN})
+    assert rows(compare(before, version("c"))) == {"env.HF_TOKEN": (MASK, None)}
+    assert rows(compare(before, version("b", env={"HF_TOKEN": "hf_other"}))) == {"env.HF_TOKEN": (MASK, CHANGED_MASK)}
 
 
 def test_what_the_environments_give_is_told_apart() -> None:
@@ -75,11 +74,7 @@ def test_what_the_environments_give_is_told_apart() -> None:
         "name": ("dev", "prod"),
         "accelerators.a800.resource": ("nvidia.com/gpu", "baidu.com/a800_80g_cgpu"),
     }
-
-
-def test_beside_a_file_no_environment_is_told() -> None:
-    found = compare(version("resnet.dev", {"name": "dev"}), version("stacks/experiments/resnet.yaml"))
-    assert found.environment == ()
+    assert compare(version("resnet.dev", dev), version("stacks/experiments/resnet.yaml")).environment == ()
 
 
 def test_overlays_of_versions_without_an_environment_are_compared_as_written() -> None:
@@ -94,3 +89,35 @@ def test_what_this_version_cannot_read_is_compared_as_written(broken: dict[str, 
     found = rows(compare(version("a", **broken), version("b")))
     (key,) = broken
     assert any(path == key or path.startswith(f"{key}.") for path in found)
+
+
+DEV = structs.replace(version("resnet.dev", {"name": "dev"}), facts={"revision": "1f3a9c", "release": ""})
+PROD = structs.replace(version("resnet.prod", {"name": "prod"}, roles=role(replicas=16)), facts={"revision": "77ab01"})
+
+
+def test_a_terminal_gets_a_table() -> None:
+    assert [line.text for line in terminal.lines_of([sections(compare(DEV, PROD))], 80)] == [
+        "Comparison of resnet.dev and resnet.prod",
+        "  1 field of the experiment differs.",
+        "  resnet.dev: revision 1f3a9c.",
+        "  resnet.prod: revision 77ab01.",
+        "",
+        "What differs in the experiment",
+        "  field                resnet.dev  resnet.prod",
+        "  roles.node.replicas  2           16",
+        "",
+        "What differs in what the environments give",
+        "  field  resnet.dev  resnet.prod",
+        '  name   "dev"       "prod"',
+    ]
+
+
+def test_machines_get_every_value() -> None:
+    found = as_data(compare(DEV, PROD))
+    assert found == {
+        "same": False,
+        "versions": [{"name": "resnet.dev", "revision": "1f3a9c", "release": ""},
+            {"name": "resnet.prod", "revision": "77ab01"}],
+        "experiment": ({"path": "roles.node.replicas", "values": (2, 16)},),
+        "environment": ({"path": "name", "values": ("dev", "prod")},),
+    }  # fmt: skip

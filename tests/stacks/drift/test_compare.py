@@ -18,18 +18,10 @@ LABELS = {"app.kubernetes.io/name": "sdxl-lora"}
 
 
 def service(**spec: Any) -> Manifest:
-    body = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": "sdxl-lora",
-            "namespace": "ai",
-            "labels": LABELS,
-            "annotations": {"pulumi.com/skipAwait": "true"},
-        },
-        "spec": {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": LABELS, **spec},
-    }
-    return Manifest("service", body)
+    annotations = {"pulumi.com/skipAwait": "true"}
+    metadata = {"name": "sdxl-lora", "namespace": "ai", "labels": LABELS, "annotations": annotations}
+    spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": LABELS, **spec}
+    return Manifest("service", {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec})
 
 
 def result(
@@ -101,20 +93,12 @@ def test_what_controllers_own_is_not_told(entries: list[dict[str, Any]]) -> None
 
 
 def job(replicas: int = 2, **env: str) -> Manifest:
-    container = {
-        "name": "main",
-        "image": "pytorch:1",
-        "env": [{"name": key, "value": value} for key, value in env.items()],
-    }
-    return Manifest(
-        "job",
-        {
-            "apiVersion": "kubeflow.org/v1",
-            "kind": "PyTorchJob",
-            "metadata": {"name": "sdxl-lora-1f3a9c", "namespace": "ai", "labels": LABELS},
-            "spec": {"replicas": replicas, "containers": [container]},
-        },
-    )
+    variables = [{"name": key, "value": value} for key, value in env.items()]
+    container = {"name": "main", "image": "pytorch:1", "env": variables}
+    metadata = {"name": "sdxl-lora-1f3a9c", "namespace": "ai", "labels": LABELS}
+    spec = {"replicas": replicas, "containers": [container]}
+    body = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": metadata, "spec": spec}
+    return Manifest("job", body)
 
 
 def test_an_item_more_in_a_list_that_is_written_as_a_whole() -> None:
@@ -170,13 +154,8 @@ def test_an_object_that_is_gone_or_going() -> None:
 
 def ssh() -> Manifest:
     metadata = {"name": "sdxl-lora-ssh", "namespace": "ai", "labels": LABELS}
-    body = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": metadata,
-        "type": "Opaque",
-        "stringData": {"id": "[secret]", "config": "x"},
-    }
+    data = {"id": "[secret]", "config": "x"}
+    body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "stringData": data}
     return Manifest("ssh", body)
 
 
@@ -200,12 +179,9 @@ def test_the_values_of_a_secret_are_judged_by_their_managers() -> None:
 
 
 def test_a_record_that_somebody_has_edited_is_drift_though_it_is_what_all_else_is_compared_with() -> None:
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "sdxl-lora-deployed", "namespace": "ai", "labels": LABELS},
-    }
-    record = Manifest(RECORD_KEY, {**body, "data": {"experiment": "{}", "run": "1"}})
+    metadata = {"name": "sdxl-lora-deployed", "namespace": "ai", "labels": LABELS}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"experiment": "{}", "run": "1"}}
+    record = Manifest(RECORD_KEY, body)
     found = applied(record)
     assert result(record, found).state == "as deployed"
     found["data"]["run"] = "2"

@@ -23,8 +23,8 @@ from trainform.plan.record import record_name
 from trainform.spec import Environment, Experiment
 from trainform.spec.load import load_environment
 from trainform.spec.stack import Stack
-from trainform.stacks.drift.report import NO_PLATFORM, PUT_BACK, UNNOTED, find_drift
-from trainform.stacks.drift.report_model import DriftReport, Outcome, StackDrift
+from trainform.stacks.drift.report import NO_PLATFORM, PUT_BACK, UNNOTED, commands, find_drift
+from trainform.stacks.drift.report_model import DriftReport, FieldDrift, ObjectDrift, Outcome, StackDrift
 
 DEV = load_environment("dev").or_raise()
 SECRET = "hf_AbCdEfGhIjKlMnOpQrStUvWxYz012345"  # noqa: S105 - a made-up one
@@ -115,13 +115,9 @@ def test_another_cluster_than_that_of_the_environment_says_nothing_of_the_stack(
     assert [path for path in server.asked[asked:] if "kube-system" not in path] == []
 
 
-@pytest.mark.parametrize("mark", ["vision/bert.dev", ""])
-def test_the_mark_of_the_stack_is_in_sync(find: Find, mark: str) -> None:
-    assert only(find(ApiObjects(objects(bert(), mark)))).outcome is Outcome.in_sync
-
-
 @pytest.mark.parametrize("mark", ["vision/bert.prod", "speech/bert.dev"])
 def test_what_another_stack_has_deployed_is_not_in_sync(find: Find, mark: str) -> None:
+    assert only(find(ApiObjects(objects(bert(), "vision/bert.dev")))).outcome is Outcome.in_sync
     stack = only(find(ApiObjects(objects(bert(), mark))))
     assert stack.outcome is Outcome.failed
     assert [(each.what, each.reason) for each in stack.not_compared] == [
@@ -238,28 +234,24 @@ def test_a_record_that_cannot_be_read_or_rendered(find: Find) -> None:
     bodies = objects(bert())
     record = one(bodies, "ConfigMap", "-deployed")
     good = record["data"]
-    for entry_, said in (
-        ("{", "its entry `experiment` is not a mapping in JSON"),
-        ('{"name": "bert"}', "cannot render it"),
-    ):
-        record["data"] = {**good, "experiment": entry_}
+    wrong = {"{": "its entry `experiment` is not a mapping in JSON", '{"name": "bert"}': "cannot render it"}
+    for experiment, said in wrong.items():
+        record["data"] = {**good, "experiment": experiment}
         stack = only(find(ApiObjects(bodies)))
         assert stack.outcome is Outcome.failed
         assert said in stack.not_compared[0].reason
 
 
 def test_what_this_account_may_not_read_is_said(find: Find) -> None:
-    stack = only(find(ApiObjects(objects(bert()), forbidden=frozenset({"secrets", "queues"}))))
-    assert (stack.outcome, stack.compared, stack.objects) == (Outcome.incomplete, 5, [])
-    assert [(each.what, each.reason) for each in stack.not_compared] == [
-        ("Queue bert", "this account has no permission to read Queue/bert"),
-    ]
-
-
-def test_who_may_not_read_a_secret_is_told_so_and_needs_no_such_right(find: Find) -> None:
+    """No permission is needed for Secrets."""
     stack = only(find(ApiObjects(objects(bert()), forbidden=frozenset({"secrets"}))))
     assert (stack.outcome, stack.compared, stack.not_compared) == (Outcome.in_sync, 6, [])
     assert stack.notes == ["Secret bert-ssh is not compared: this account has no permission to read Secret/bert-ssh."]
+    stack = only(find(ApiObjects(objects(bert()), forbidden=frozenset({"queues"}))))
+    assert (stack.outcome, stack.compared, stack.objects) == (Outcome.incomplete, 6, [])
+    assert [(each.what, each.reason) for each in stack.not_compared] == [
+        ("Queue bert", "this account has no permission to read Queue/bert"),
+    ]
 
 
 def test_a_cluster_that_is_not_there_fails_its_stacks_and_no_others(
@@ -273,16 +265,13 @@ def test_a_cluster_that_is_not_there_fails_its_stacks_and_no_others(
 
 def test_an_environment_that_was_never_deployed_has_not_drifted(find: Find) -> None:
     """Also where the operator makes a queue of the file itself."""
-    for bodies in ([], [of_operator(manifest) for manifest in platform_manifests(DEV) if manifest.patch]):
+    of_operator = [applied(manifest) for manifest in platform_manifests(DEV) if manifest.patch]
+    for body in of_operator:
+        body["metadata"]["managedFields"][0]["manager"] = "vc-scheduler"
+    for bodies in ([], of_operator):
         stack = only(find(ApiObjects(bodies), ""))
         assert (stack.outcome, stack.objects, stack.commands) == (Outcome.not_deployed, [], [])
         assert stack.notes == [NO_PLATFORM]
-
-
-def of_operator(manifest: Manifest) -> dict[str, Any]:
-    body = applied(manifest)
-    body["metadata"]["managedFields"][0]["manager"] = "vc-scheduler"
-    return body
 
 
 def test_an_environment_is_compared_with_its_file(find: Find) -> None:
@@ -299,3 +288,29 @@ def test_an_environment_is_compared_with_its_file(find: Find) -> None:
     queue["metadata"]["managedFields"].append(entry("kubectl-edit", {"f:spec": {"f:weight": {}}}))
     stack = only(find(Judging(bodies, {"queues/night": (200, applied(manifests[1]))}), "", environment=small))
     assert (stack.outcome, stack.objects[0].fields[0].path) == (Outcome.drift, "spec.weight")
+
+
+LABEL = "metadata.labels.app.kubernetes.io/name"
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace", "field", "before"),
+    [
+        (
+            "Service",
+            "ai",
+            (LABEL, "bert"),
+            ["kubectl label service bert -n ai --overwrite app.kubernetes.io/name=bert"],
+        ),
+        ("Queue", "", (LABEL, "bert"), ["kubectl label queue bert --overwrite app.kubernetes.io/name=bert"]),
+        ("Service", "ai", ("metadata.labels.team", "vision"), []),
+        ("Service", "ai", ("spec.ports.ssh.port", 22), ["kubectl delete service bert -n ai"]),
+        ("Service", "ai", ("spec.ports.ssh.protocol", "TCP"), ["kubectl delete service bert -n ai"]),
+        ("Service", "ai", ("spec.ports.ssh.targetPort", 22), []),
+    ],
+)
+def test_commands_that_put_it_back(kind: str, namespace: str, field: tuple[str, Any], before: list[str]) -> None:
+    """`tests/engine/test_drift.py` runs them."""
+    fields = [FieldDrift(path=field[0], was=field[1], now=None)]
+    found = ObjectDrift(kind=kind, name="bert", namespace=namespace, state="changed", fields=fields)
+    assert commands([found], "bert.dev") == [*before, "pulumi up --refresh --skip-preview -s bert.dev"]

@@ -13,19 +13,12 @@ KEY = b"5f1c2d7e8a544f0e9b1d3f6f6c1b2a90"
 SOURCE = Source("resnet.prod", Path("/nowhere"), KEY)
 UID = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90"
 JOB = "kubernetes:batch.volcano.sh/v1alpha1:Job"
-JOB_URN = (
-    "urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob$kubernetes:batch.volcano.sh/v1alpha1:Job::resnet-"
-    "job"
-)
+JOB_URN = f"urn:pulumi:resnet.prod::trainform::trainform:index:TrainingJob${JOB}::resnet-job"
 
 
 def exported(replicas: int = 4, time: str = "2026-11-23T09:14:00Z") -> dict[str, Any]:
-    """FactKind `pulumi stack export` prints of a job with so many nodes."""
-    job = {
-        "urn": JOB_URN,
-        "type": JOB,
-        "inputs": {"spec": {"replicas": replicas}},
-    }
+    """What `pulumi stack export` prints of a job with so many nodes."""
+    job = {"urn": JOB_URN, "type": JOB, "inputs": {"spec": {"replicas": replicas}}}
     return {"version": 3, "deployment": {"manifest": {"time": time}, "resources": [job]}}
 
 

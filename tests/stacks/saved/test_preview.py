@@ -40,17 +40,6 @@ def _planned(found: Preview) -> dict[str, Any]:
     return planned(found, KEY)
 
 
-def made(name: str, provider: str = "04da6b54-80e4-46f7-96ec-b56ff0331ba9", **annotations: str) -> Preview:
-    """A new object and one that has its name."""
-    inputs = {"metadata": {"name": name, "annotations": annotations}, "data": {"text": "hello"}}
-    other = previews.urn(previews.CONFIG_MAP, "other")
-    state = previews.state(inputs, provider=f"{PROVIDER}::{provider}")
-    return preview(
-        previews.step_event("create", URN, None, state),
-        previews.step_event("create", other, None, previews.state({"data": {"of": f"see {name}"}})),
-    )
-
-
 def test_steps_with_their_values_and_options() -> None:
     found = _planned(reviewed().preview)
     changing = [step for step in reviewed().preview.steps if step.operation != "same" or step.type.startswith(COMPARED)]

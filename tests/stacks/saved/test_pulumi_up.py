@@ -1,5 +1,4 @@
-"""Commands of Pulumi's: a program in its place says what it was given. And where the states of stacks are kept, as an
-address says it."""
+"""`pulumi up`, and where the states of stacks are kept. A program replaces Pulumi."""
 
 from __future__ import annotations
 
@@ -43,28 +42,11 @@ def test_no_credentials_are_told() -> None:
     assert "t0ken" not in place_of_backend("s3://states?endpoint=http://anna:t0ken@minio:9000")
 
 
-# --- the output of `pulumi up`
-
-
-@pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program called pulumi, the only one on PATH but those that it needs."""
-    path = tmp_path / "bin" / "pulumi"
-    path.parent.mkdir()
-    monkeypatch.setenv("PATH", f"{path.parent}:/usr/bin:/bin")
-    return path
-
-
-def write(path: Path, *lines: str) -> None:
-    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
-    path.chmod(0o755)
-
-
 @pytest.mark.parametrize(("prints_data", "stream"), [(False, "out"), (True, "err")])
 def test_the_output_of_up_is_shown(
-    program: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], prints_data: bool, stream: str
+    pulumi: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], prints_data: bool, stream: str
 ) -> None:
-    write(program, 'echo "$@"; exit 7')
+    pulumi.write_text('#!/bin/sh\necho "$@"; exit 7\n')
     assert run_up("bert.dev", tmp_path, prints_data=prints_data) == 7
     shown = getattr(capfd.readouterr(), stream)
     assert shown == "up --yes --skip-preview --non-interactive -s bert.dev\n"

@@ -20,7 +20,7 @@ def ways(field: str) -> str:
 
 
 def row(field: str) -> list[str]:
-    """The cells of a field in the table."""
+    """Return the cells of a field in the table."""
     [line] = [line for line in PAGE.splitlines() if line.startswith(f"| `{field}` |")]
     return [cell.strip() for cell in line.strip("|").split("|")][1:]
 

@@ -10,7 +10,6 @@ from tests.support.samples import plan
 from tools.docs.launch_contract import contract_page
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
-from trainform.manifests.env import KEPT_PREFIX
 from trainform.manifests.ssh_files import FILES as SSH_FILES
 from trainform.plan.launch.launch import FILES
 from trainform.plan.variables import REPLICA_INDEX, VARIABLES
@@ -66,12 +65,3 @@ def test_the_contract_promises_nothing_that_is_never_rendered(launcher: str) -> 
     plans = [plan(roles=POOL, **JOBS[launcher]), plan(roles=POOL, launcher=JOBS[launcher]["launcher"]), *further]
     rendered = {variable.name for made in plans for role in made.roles for variable in role.env}
     assert rendered == {variable.name for variable in VARIABLES[launcher]}
-
-
-def test_a_value_that_an_operator_would_overwrite_is_found_by_the_name_on_the_page() -> None:
-    made = plan(backend="trainer", roles={"node": {"replicas": 2, "env": {"PET_NNODES": "2"}}})
-    pods, _ = BACKENDS["trainer"].pods(made, job_manifests(made))
-    main = pods[0]["spec"]["containers"][0]
-    assert {"name": f"{KEPT_PREFIX}PET_NNODES", "value": "2"} in main["env"]
-    assert f"PET_NNODES=$({KEPT_PREFIX}PET_NNODES)" in main["command"]
-    assert f"`{KEPT_PREFIX}X`" in contract_page()

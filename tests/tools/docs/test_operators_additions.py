@@ -64,7 +64,7 @@ def _names(spec: dict[str, Any]) -> Iterator[str]:
 
 
 def _listed(name: str, roles: dict[str, Any]) -> str:
-    """The name as the contract writes it: with any name in the place of a role's."""
+    """Return the name as the contract writes it: with any name in the place of a role's."""
     for role in sorted(roles, key=len, reverse=True):
         name = re.sub(rf"^VC_{role.upper().replace('-', '_')}(_[0-9]+)?_", "VC_x_", name)
     return name

@@ -19,7 +19,7 @@ CHANGELOG = ROOT / "CHANGELOG.md"
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The documents in a folder of their own."""
+    """Return the documents in a folder of their own."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(ROOT / "docs", folder / "docs")
     shutil.copytree(ROOT / "tools" / "docs", folder / "tools" / "docs")

@@ -13,7 +13,8 @@ from trainform.errors import TrainformError
 
 def author(root: Path) -> str:
     """Return `NAME <EMAIL>` as git has it here, or the name of the account."""
-    name, email = (_visible(git_line(root, "config", "--get", f"user.{part}")) for part in ("name", "email"))
+    found = (git_line(root, "config", "--get", f"user.{part}") for part in ("name", "email"))
+    name, email = (" ".join(strip_invisible(text).split()) for text in found)
     return masked_line((f"{name} <{email}>" if name and email else name or email) or _account())
 
 
@@ -32,10 +33,6 @@ def git_line(root: Path, *words: str) -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return " ".join(ran.stdout.split())
-
-
-def _visible(text: str) -> str:
-    return " ".join(strip_invisible(text).split())
 
 
 def _account() -> str:

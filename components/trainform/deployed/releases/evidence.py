@@ -53,7 +53,7 @@ class Lack(Struct, frozen=True):
 
     @property
     def code(self) -> str:
-        """Code of the finding."""
+        """Return the code of the finding."""
         return CODES.get(self.kind, NO_RELEASE)
 
     @property

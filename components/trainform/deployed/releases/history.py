@@ -73,7 +73,7 @@ class Event(Struct, frozen=True):
 
 
 def read_stacks(stacks: Sequence[ProjectStack], root: Path) -> list[StackNow]:
-    """Read what is deployed in the stacks, and what was. EventKind cannot be read is in `not_read`."""
+    """Read what is deployed in the stacks, and what was. What cannot be read is in `not_read`."""
     with ThreadPoolExecutor(AT_ONCE) as threads:
         return [*threads.map(lambda place: _read(place, root), stacks)]
 
@@ -90,14 +90,9 @@ def _read(place: ProjectStack, root: Path) -> StackNow:
             return now
         return structs.replace(now, pending=is_pending(place, digest(record.experiment), root))
     except TrainformError as error:
-        return structs.replace(now, not_read=f"{place.name}: {_reason(error)}")
-
-
-def _reason(error: TrainformError) -> str:
-    """Return the first thing that is wrong, for one line."""
-    if isinstance(error, InputError) and error.problems:
-        return error.problems[0].reason
-    return " | ".join([error.message, *error.details])
+        first = error.problems[:1] if isinstance(error, InputError) else ()
+        reason = " | ".join([problem.reason for problem in first] or [error.message, *error.details])
+        return structs.replace(now, not_read=f"{place.name}: {reason}")
 
 
 def events(releases: Iterable[Release], stacks: Sequence[StackNow]) -> list[Event]:

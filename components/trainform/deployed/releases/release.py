@@ -75,12 +75,12 @@ class Release(Model):
 
     @property
     def content(self) -> str:
-        """The hash of the experiment: releases with the same one deploy the same."""
+        """Return the hash of the experiment: releases with the same one deploy the same."""
         return digest(self.experiment)
 
     @property
     def name(self) -> str:
-        """The stem of the file."""
+        """Return the stem of the file."""
         return digest(self.data())
 
     @property
@@ -94,13 +94,13 @@ class Release(Model):
 
     @property
     def masked(self) -> Release:
-        """The same with its evidence masked: a forged release may hold a secret there."""
+        """Return the same with its evidence masked: a forged release may hold a secret there."""
         evidence = {key: value for key, value in self.data().items() if key != "experiment"}
         return Release(experiment=self.experiment, **masked(evidence))
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """The masked evidence for programs, with the hash of the experiment instead of the experiment."""
+        """Return the masked evidence for programs, with the hash of the experiment instead of the experiment."""
         shown = {key: value for key, value in self.masked.data().items() if key != "experiment"}
         return {**shown, "content": self.content}
 

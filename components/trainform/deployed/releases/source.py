@@ -71,19 +71,19 @@ def read_source(place: ProjectStack, root: Path) -> Source:
         pods = api.find_all(path_of("Pod", place.namespace), what, parameters=own)
         with api.reading("the list of pods"):
             ran = image_ids(pods)
-    outcome = None if job is None else backend.OUTCOME(job, pods)
-    seconds = None if job is None or outcome is None else seconds_of(job, outcome)
-    changed = job is not None and outcome is not None and is_changed_since(job, outcome)
-    if changed and outcome is not None:
-        changed = is_another_run(record, earlier_deployments(experiment, stack, root), done, outcome.at)
     # the stack's file may name another environment by now
     name = str(record.environment.get("name", place.environment.name))
-    return Source(place.full_name, name, record, update, outcome, seconds, ran, changed)
+    if job is None:
+        return Source(place.full_name, name, record, update, None, None, ran)
+    outcome = backend.OUTCOME(job, pods)
+    earlier = earlier_deployments(experiment, stack, root)
+    changed = is_changed_since(job, outcome) and is_another_run(record, earlier, done, outcome.at)
+    return Source(place.full_name, name, record, update, outcome, seconds_of(job, outcome), ran, changed)
 
 
 def is_another_run(record: Record, earlier: Iterable[EarlierDeployment], done: Sequence[Update], ended: str) -> bool:
-    """True if what is deployed now is not what was deployed when its job ended, and if that is unknown: the backend has
-    no earlier states, or a `pulumi up` failed since then. earlier, done: the newest first."""
+    """Return True if what is deployed now is not what was deployed when its job ended, and if that is unknown: the
+    backend has no earlier states, or a `pulumi up` failed since then. earlier, done: the newest first."""
     try:
         before = next((each for each in earlier if each.update.ended <= ended), None)
     except TrainformError:
@@ -112,14 +112,9 @@ def last_up(stack: str, done: Sequence[Update]) -> Update:
     if found.destroyed:
         raise TrainformError(f"the stack {stack} was destroyed, and nothing is deployed there", fix)
     verb = "destroy" if found.kind == "destroy" else "up"
-    unknown = f"the last `pulumi {verb}` of the stack {stack} {_how(found)}; what runs there is unknown"
-    raise TrainformError(unknown, fix)
-
-
-def _how(update: Update) -> str:
-    if update.result == "succeeded":
-        return "was for a part of it (`--target` or `--exclude`)"
-    return "has not ended" if update.result == "in-progress" else "failed"
+    results = {"succeeded": "was for a part of it (`--target` or `--exclude`)", "in-progress": "has not ended"}
+    how = results.get(found.result, "failed")
+    raise TrainformError(f"the last `pulumi {verb}` of the stack {stack} {how}; what runs there is unknown", fix)
 
 
 def labels_of_pods(experiment: str, revision: str) -> dict[str, str]:

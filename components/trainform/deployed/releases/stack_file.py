@@ -25,10 +25,14 @@ def follow_all(releases: Mapping[str, Release], root: Path) -> None:
     TrainformError if a stack follows another release by now than the one that is to be replaced.
     """
     with lock_folder((root / stack_path(next(iter(releases)))).parent):
-        for stack, release in releases.items():
+        texts = dict[str, str]()
+        for stack, release in releases.items():  # before anything is written
             _refuse_moved(release, stack, root)
-        # before anything is written: an error if a stack's file cannot be changed
-        texts = {stack: _text_with(stack, release.name, root) for stack, release in releases.items()}
+            path = stack_path(stack)
+            text = read_text(root / path, path)
+            written = insert_release(text, release.name, path, root)
+            if written != text:
+                texts[stack] = written
         write_releases(releases.values(), root)
         _write(texts, root)
 
@@ -40,31 +44,22 @@ def _refuse_moved(release: Release, stack: str, root: Path) -> None:
         raise TrainformError(reason, "run the same command again")
 
 
-def _write(texts: Mapping[str, str | None], root: Path) -> None:
-    """Replace the files of the stacks, once all the new texts are on the disk. None: the file stays."""
+def _write(texts: Mapping[str, str], root: Path) -> None:
+    """Replace the files of the stacks, once all the new texts are on the disk."""
     stack = ""
     try:
         with contextlib.ExitStack() as files:
             for stack, text in texts.items():
-                if text is not None:
-                    path = root / stack_path(stack)
-                    stream = files.enter_context(replacing(path.resolve(), path.stat()))
-                    stream.write(text)
-                    stream.flush()
+                path = root / stack_path(stack)
+                stream = files.enter_context(replacing(path.resolve(), path.stat()))
+                stream.write(text)
+                stream.flush()
     except OSError as error:
         raise TrainformError(
             f"{stack_path(stack)} cannot be written: {str(error.strerror).lower()}; its release is written, and no "
             "stack names it yet",
             "make room, or correct the permissions, and run the same command again",
         ) from error
-
-
-def _text_with(stack: str, name: str, root: Path) -> str | None:
-    """Return the new text of the stack's file; None if it names the release already."""
-    path = stack_path(stack)
-    text = read_text(root / path, path)
-    written = insert_release(text, name, path, root)
-    return None if written == text else written
 
 
 def insert_release(text: str, name: str, path: str, root: Path) -> str:

@@ -20,12 +20,7 @@ from trainform.spec.environment import Environment
 ANONYMOUS = "system:anonymous"
 # Requests of Pulumi's provider (4.25). Without `list` it waits ten minutes for a deletion, without `get` it crashes.
 VERBS = ("get", "list", "watch", "create", "patch", "delete")
-EXPERIMENT_KINDS = (
-    "configmaps",
-    "services",
-    "secrets",
-    "persistentvolumeclaims",
-)  # and the operator's
+EXPERIMENT_KINDS = ("configmaps", "services", "secrets", "persistentvolumeclaims")  # and the operator's
 NAMESPACES, PRIORITY_CLASSES = "namespaces", "priorityclasses.scheduling.k8s.io"
 CLUSTER_SCOPED = frozenset({NAMESPACES, PRIORITY_CLASSES, *QUEUE_CRDS})
 

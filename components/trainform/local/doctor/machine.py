@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,8 @@ from trainform.local.toolchain.cache import cache_folder, toolchain_folder
 from trainform.local.toolchain.ensure import pending_work
 from trainform.local.toolchain.parts import PLUGIN_VERSION, build_time
 from trainform.local.toolchain.pulumi import ready_pulumi
-from trainform.local.toolchain.system import OLDEST_PULUMI, format_version, parse_version, plugin_versions
+from trainform.local.toolchain.system import parse_version, plugin_versions, version_problem
 
-PATIENCE = 10.0  # seconds
 PACKAGES = ("trainform", "pulumi", "pulumi-kubernetes", "pip")  # Pulumi runs `pip list` before each program
 ASK_PYTHON = f"""
 import importlib.metadata, json, sys
@@ -118,34 +116,16 @@ def look_at_pulumi(request: Request, findings: Findings) -> Finding:
         fix = f'export PATH="{tools.bin}:$PATH" PULUMI_HOME="{tools.home}"'
         return Finding(State.MISSING, f"not on PATH, but installed in {tools.bin}", fix)
     answer = shorten(run_program([command, "version"], request.timeout).stdout.strip())
-    version, found = parse_version(answer), f"{answer}, {command}"
-    if version is None or version < OLDEST_PULUMI:
-        text = (
-            f"the version of {command} is {format_version(version)}; {format_version(OLDEST_PULUMI)} or later is "
-            "required"
-        )
-        return Finding(State.MISSING, text, f"update it, or: {GET_PULUMI}")
-    lack = plugin_lack(findings["python"].details, _home()) if _home().is_relative_to(cache_folder()) else None
-    return Finding(State.OK, found, brief=f"pulumi {answer}") if lack is None else Finding(State.MISSING, *lack)
-
-
-def plugin_lack(python: Mapping[str, Any], home: Path) -> tuple[str, str] | None:
-    """Return what the tool chain's Pulumi lacks, and the fix: it downloads no plugin for another SDK version."""
+    if (old := version_problem(command, parse_version(answer))) is not None:
+        return Finding(State.MISSING, old, f"update it, or: {GET_PULUMI}")
+    # The tool chain's Pulumi downloads no plugin for another version of the SDK.
+    python, home = findings["python"].details, _home()
     sdk = python.get("pulumi-kubernetes")
-    if sdk is None or f"v{sdk}" in plugin_versions(home):
-        return None
-    fix = shlex.join([python["path"], "-m", "pip", "install", f"pulumi-kubernetes=={PLUGIN_VERSION}"])
-    return f"Python has pulumi-kubernetes {sdk}, but the sandbox's Pulumi has no plugin of that version", fix
-
-
-def sdk_fix(root: Path, home: Path) -> str:
-    """Return a note with the fix for the SDK of the project's Python; empty if it fits or is unknown."""
-    try:
-        python = look_at_python(Request(root, None, PATIENCE), {})
-    except (OSError, ValueError, subprocess.SubprocessError):  # `trainform doctor` shows this error
-        return ""
-    lack = plugin_lack(python.details, home)
-    return "" if lack is None else f"{lack[0]}; to correct it: {lack[1]}"
+    if sdk is not None and home.is_relative_to(cache_folder()) and f"v{sdk}" not in plugin_versions(home):
+        text = f"Python has pulumi-kubernetes {sdk}, but the sandbox's Pulumi has no plugin of that version"
+        fix = shlex.join([python["path"], "-m", "pip", "install", f"pulumi-kubernetes=={PLUGIN_VERSION}"])
+        return Finding(State.MISSING, text, fix)
+    return Finding(State.OK, f"{answer}, {command}", brief=f"pulumi {answer}")
 
 
 def _home() -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
-from trainform.local.sandbox.webhooks import ADMISSIONS, webhook_configuration
+from trainform.local.sandbox.webhooks import ADMISSIONS, apply_configuration, webhook_configuration
 
 PROVISIONER = "sandbox.trainform.dev"
 DEFAULT_CLASS = "sandbox"
@@ -19,7 +19,9 @@ PARALLEL_REQUESTS = 8
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
-_QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
+QUEUES = "scheduling.volcano.sh/v1beta1/queues"
+DEFAULT_QUEUE = f"/apis/{QUEUES}/default"
+ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"  # without it no pod can be created
 
 
 def crd_name(path: Path) -> str:
@@ -55,7 +57,7 @@ def _is_established(crd: Mapping[str, Any]) -> bool:
 def apply_webhooks(api: Api, port: int, certificates: Certificates) -> None:
     """Register Volcano's webhooks at the address of the webhook manager."""
     for admission in ADMISSIONS:
-        api.apply(admission.address, webhook_configuration(admission, port, certificates.authority))
+        apply_configuration(api, webhook_configuration(admission, port, certificates.authority))
 
 
 def apply_storage_classes(api: Api, names: Iterable[str]) -> None:
@@ -82,28 +84,8 @@ def _storage_class(name: str) -> dict[str, Any]:
     }
 
 
-def webhooks_answer(api: Api) -> bool:
-    """Return True if Volcano's webhooks admit a Queue (a dry run: nothing is stored)."""
-    probe = {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "Queue",
-        "metadata": {"name": "trainform-probe"},
-        # Without a spec Volcano's mutating webhook fails (1.14.1: "doc is missing path /spec/reclaimable").
-        "spec": {"weight": 1},
-    }
-    return bool(api.create(f"{_QUEUES}?dryRun=All", probe)["metadata"]["name"])
-
-
-def default_queue_exists(api: Api) -> bool:
-    """Return True if Volcano's scheduler has created the default queue."""
-    return bool(api.get(f"{_QUEUES}/default")["metadata"]["name"])
-
-
-def default_queue_open(api: Api) -> bool:
-    """Return True if Volcano's controller has opened the default queue, so that it accepts jobs."""
-    return bool(api.get(f"{_QUEUES}/default").get("status", {}).get("state") == "Open")
-
-
-def accounts_ready(api: Api) -> bool:
-    """Return True if the namespace `default` has the service account without which no pod can be created."""
-    return bool(api.get("/api/v1/namespaces/default/serviceaccounts/default")["metadata"]["name"])
+def webhooks_admit(api: Api, path: str, kind: str, spec: Mapping[str, Any]) -> bool:
+    """Return True if the webhooks admit an object in a dry run. `path`: its collection, without `/apis/`."""
+    group, version = path.split("/")[:2]
+    manifest = {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "trainform-probe"}, "spec": spec}
+    return bool(api.create(f"/apis/{path}?dryRun=All", manifest))

@@ -5,7 +5,7 @@ Every server listens on loopback only; metrics, health and profiling servers tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -42,13 +42,6 @@ class Component(Struct, frozen=True):
     arguments: Callable[[Context], list[str]]
     port: str | None = None
     environment: Callable[[Context], dict[str, str]] = lambda context: {}
-
-
-class Program(Struct, frozen=True):
-    """A component and the path of its executable."""
-
-    component: Component
-    binary: Path
 
 
 def _etcd(context: Context) -> list[str]:
@@ -89,16 +82,9 @@ def _kube_apiserver(context: Context) -> list[str]:
 
 def _kube_controller_manager(context: Context) -> list[str]:
     files = context.certificates
-    arguments = [
-        f"--kubeconfig={context.layout.kubeconfig}",
-        "--leader-elect=false",
-        "--secure-port=0",
-        "--profiling=false",
-    ]
-    arguments += [
-        f"--service-account-private-key-file={files.service_accounts_key}",
-        f"--root-ca-file={files.authority}",
-    ]
+    arguments = [f"--kubeconfig={context.layout.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+    arguments += [f"--service-account-private-key-file={files.service_accounts_key}"]
+    arguments += [f"--root-ca-file={files.authority}", "--profiling=false"]
     # A thousand nodes and pods at once are normal here; the defaults (20, 30) protect other clients.
     arguments += ["--kube-api-qps=300", "--kube-api-burst=600"]
     return arguments
@@ -122,8 +108,7 @@ def _volcano_controller(context: Context) -> list[str]:
 
 def _volcano_scheduler(context: Context) -> list[str]:
     arguments = [f"--kubeconfig={context.layout.kubeconfig}", "--leader-elect=false", "--cache-dumper=false"]
-    arguments += [f"--scheduler-conf={context.scheduler_configuration}"]
-    return arguments
+    return [*arguments, f"--scheduler-conf={context.scheduler_configuration}"]
 
 
 def _kwok(context: Context) -> list[str]:
@@ -149,21 +134,21 @@ LAST_WAVE = 3
 PORTS = ("etcd", "etcd-peer", "kube-apiserver", "webhook-manager")
 
 
-def programs(binaries: Mapping[str, Path]) -> list[Program]:
-    """Return the programs that every sandbox runs."""
-    return [Program(row, binaries[row.binary]) for row in COMPONENTS]
+def programs(binaries: Mapping[str, Path]) -> dict[Component, Path]:
+    """Return the components that every sandbox runs, with their executables."""
+    return {component: binaries[component.binary] for component in COMPONENTS}
 
 
-def commands(wave: int, context: Context, rows: Iterable[Program]) -> list[Command]:
+def commands(wave: int, context: Context, rows: Mapping[Component, Path]) -> list[Command]:
     """Return the commands of one wave."""
     return [
         Command(
-            name=row.component.name,
-            binary=row.binary,
-            arguments=row.component.arguments(context),
-            log=context.layout.log(row.component.name),
-            environment=row.component.environment(context),
+            name=component.name,
+            binary=binary,
+            arguments=component.arguments(context),
+            log=context.layout.log(component.name),
+            environment=component.environment(context),
         )
-        for row in rows
-        if row.component.wave == wave
+        for component, binary in rows.items()
+        if component.wave == wave
     ]

@@ -9,31 +9,24 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.console.progress import SILENT, Progress, Step
+from trainform.console.progress import SILENT, Progress
 from trainform.local.sandbox import nodes
-from trainform.local.sandbox.addons import (
-    add_dependencies,
-    chosen_addons,
-    installed_addons,
-    required_parts,
-    sort_by_table,
-)
+from trainform.local.sandbox.addons import add_dependencies, install_addons, sort_by_table
 from trainform.local.sandbox.addons.addon import InstalledAddOn
 from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.cluster_objects import apply_storage_classes
-from trainform.local.sandbox.components import COMPONENTS, PORTS, programs
+from trainform.local.sandbox.components import COMPONENTS, PORTS
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors
-from trainform.local.sandbox.kubeconfig import CONTEXT, server_url, write_kubeconfig
+from trainform.local.sandbox.kubeconfig import server_url, write_kubeconfig
 from trainform.local.sandbox.ports import pick_ports
-from trainform.local.sandbox.processes import Process, is_running, stop
+from trainform.local.sandbox.processes import is_running, stop
 from trainform.local.sandbox.project_copy import copy_folder, remove_secrets
 from trainform.local.sandbox.settings import SandboxSettings
-from trainform.local.sandbox.start import Start, readiness
+from trainform.local.sandbox.start import Start, all_programs, readiness
 from trainform.local.sandbox.state import State, read_processes, read_state, write_state
 from trainform.local.sandbox.waiting import PortTakenError, explained_by, wait_for
-from trainform.local.toolchain.addons import ensure_addons
 from trainform.local.toolchain.tools import Toolchain
 
 READY_SECONDS = 90.0
@@ -49,7 +42,7 @@ class Sandbox(Struct, frozen=True):
     url: str
     uid: str
     """UID of its namespace kube-system; new data have a new one."""
-    context: str = CONTEXT
+    context: str = defaults.SANDBOX_CONTEXT
 
 
 @os_errors_as_sandbox_errors
@@ -68,7 +61,7 @@ def up(
         layout.make()
         state = read_state(layout)
         settings = _merge_addons(settings, state, progress)
-        addons = installed_addons(settings.addons, ensure_addons(required_parts(settings.addons), progress))
+        addons = install_addons(settings.addons, progress)
         seconds = READY_SECONDS + ADDON_SECONDS * len(addons) if timeout is None else timeout
         run = Run(layout, settings, toolchain, addons, progress, time.monotonic() + seconds)
         if state is not None and run.is_up(state):
@@ -97,9 +90,8 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
         if running:
             with progress.step(f"sandbox: stopping {len(running)} components"):
                 stop(running)
-        layout.remove_cluster()
+        layout.remove(purge)
         if purge:
-            layout.remove_all()
             remove_secrets(copy_folder(folder))
     return found
 
@@ -107,7 +99,7 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
 def _merge_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
     """Return the settings with the add-ons of the last `up` and the add-ons that others depend on."""
     there = () if before is None else before.settings.addons
-    names = add_dependencies(sort_by_table(there, chosen_addons(settings.addons)))
+    names = add_dependencies(sort_by_table(there, settings.addons))
     for needed in names:
         if needed not in (*settings.addons, *there):
             dependents = [name for name in names if needed in ADDONS[name].needs]
@@ -127,8 +119,8 @@ class Run(Struct, frozen=True):
 
     def is_up(self, state: State) -> bool:
         """Return True if all components of this tool chain and of the add-ons run, and the API server is ready."""
-        rows = [*programs(self.toolchain.control_plane.binaries), *(addon.program for addon in self.addons)]
-        expected = {row.component.name: str(row.binary) for row in rows}
+        rows = all_programs(self.toolchain.control_plane, self.addons)
+        expected = {component.name: str(binary) for component, binary in rows.items()}
         running = {process.name: process.binary for process in state.processes if is_running(process)}
         if not state.complete or running != expected:
             return False
@@ -165,24 +157,14 @@ class Run(Struct, frozen=True):
         with self.progress.step("sandbox: starting") as step:
             for attempt in range(1, ATTEMPTS + 1):
                 ports = pick_ports(names, preferred if attempt == 1 else {})
+                state = State(self.settings, self.toolchain.pulumi, ports)
+                start = Start(self.layout, state, self.toolchain.control_plane, self.addons)
                 try:
-                    return self._start_once(State(self.settings, self.toolchain.pulumi, ports), step)
+                    return start.run(self.deadline, step)
                 except PortTakenError:
                     if attempt == ATTEMPTS:
                         raise
         raise AssertionError("unreachable: the last attempt returns or raises")
-
-    def _start_once(self, state: State, step: Step) -> State:
-        started: list[Process] = []
-
-        def record(processes: list[Process]) -> None:
-            started[:] = processes
-            write_state(self.layout, structs.replace(state, processes=tuple(processes)))
-
-        Start(self.layout, state, self.toolchain.control_plane, self.addons, record).run(self.deadline, step)
-        complete = structs.replace(state, processes=tuple(started), complete=True)
-        write_state(self.layout, complete)
-        return complete
 
 
 def _restart_reason(left: int, before: State | None, settings: SandboxSettings) -> str:

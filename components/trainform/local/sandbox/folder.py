@@ -11,6 +11,7 @@ passphrase      encrypts their secrets; `down` keeps it, since the salts in the 
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import re
@@ -19,10 +20,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from trainform.console.files import read_bytes
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
-from trainform.errors import InputError, SandboxError
+from trainform.errors import SandboxError
 from trainform.local.toolchain.oserrors import translate_os_errors
 
 FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
@@ -32,8 +32,6 @@ PROJECT_STATE, SANDBOX = ".trainform", "sandbox"  # where the sandbox of a proje
 # What `down` removes, by name: the folder was chosen by the user and may hold other things.
 CLUSTER_FILES = ("state.json", "kubeconfig", "pki", "etcd", "config", "pulumi-state")
 KEPT_FILES = ("logs", "lock", "passphrase")
-# Bytes. The largest file is the one with the hashes of the demo's copy: it grows with every version of the project.
-MAX_FILE_BYTES = 64 << 20
 # The temporary file of a `write_private` that was killed.
 _LEFTOVER = re.compile(rf"({'|'.join(map(re.escape, (*CLUSTER_FILES, *KEPT_FILES)))})\.\d+\.part")
 
@@ -72,45 +70,30 @@ class Layout:
     @contextlib.contextmanager
     def locked(self, purpose: str, progress: Progress, timeout: float | None = None) -> Iterator[None]:
         """Lock the folder, and remove temporary files. `SandboxError` if it is not a sandbox's folder."""
-        self._refuse_foreign()  # before the lock too: no lock file must be written into another folder
+        ours = {*CLUSTER_FILES, *KEPT_FILES}
+        names = sorted(entry.name for entry in self.root.iterdir()) if self.root.exists() else []
+        foreign = [name for name in names if name not in ours and not _LEFTOVER.fullmatch(name)]
+        if foreign:  # before the lock: no lock file must be written into another folder, and `down` would leave them
+            raise SandboxError(
+                f"{self.root} is not a sandbox's folder: it holds {', '.join(foreign[:3])}",
+                "name an empty or a new folder with --folder",
+            )
         with hold(self.lock, purpose, progress, timeout):
-            self._refuse_foreign()
             for entry in list(self.root.iterdir()):
                 if _LEFTOVER.fullmatch(entry.name):
                     entry.unlink()
             yield
 
-    def _refuse_foreign(self) -> None:
-        """Raise `SandboxError` if the folder holds files that are not a sandbox's: `down` would leave them."""
-        if not self.root.exists():
-            return
-        ours = {*CLUSTER_FILES, *KEPT_FILES}
-        names = sorted(entry.name for entry in self.root.iterdir())
-        foreign = [name for name in names if name not in ours and not _LEFTOVER.fullmatch(name)]
-        if foreign:
-            raise SandboxError(
-                f"{self.root} is not a sandbox's folder: it holds {', '.join(foreign[:3])}",
-                "name an empty or a new folder with --folder",
-            )
-
-    def remove_cluster(self) -> None:
-        """Remove all files of the cluster; lock, logs and passphrase stay."""
-        _remove(self.root, CLUSTER_FILES)
-
-    def remove_all(self) -> None:
-        """Remove all files of the sandbox, and the folder itself if it is then empty."""
-        _remove(self.root, (*CLUSTER_FILES, *KEPT_FILES))
-        if self.root.exists() and not any(self.root.iterdir()):
+    def remove(self, purge: bool) -> None:
+        """Remove all files of the cluster. `purge`: also lock, logs, passphrase, and the folder if it is then empty."""
+        for name in (*CLUSTER_FILES, *(KEPT_FILES if purge else ())):
+            path = self.root / name
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        if purge and not any(self.root.iterdir()):
             self.root.rmdir()
-
-
-def _remove(root: Path, names: tuple[str, ...]) -> None:
-    for name in names:
-        path = root / name
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -126,19 +109,9 @@ def write_private(path: Path, content: bytes) -> None:
         raise
 
 
-def read_private(path: Path) -> bytes | None:
-    """Return the content of a file that `write_private` wrote, None if it does not exist.
-
-    Raises `SandboxError` if it is not a regular file: to read from a pipe could block forever.
-    """
-    try:
-        path.stat()
-        return read_bytes(path, str(path), MAX_FILE_BYTES)
-    except FileNotFoundError:
-        return None
-    except InputError as error:
-        fix = "make it a file that you can read, and run the same command again"
-        raise SandboxError(f"{path}: {error.problems[0].reason}", fix) from None
+def encoded(path: Path) -> str:
+    """Return a file's content in base64, as Kubernetes expects certificates and keys."""
+    return base64.b64encode(path.read_bytes()).decode()
 
 
 def chosen_folder(given: Path | None = None) -> Path:

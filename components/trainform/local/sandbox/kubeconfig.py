@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
-from trainform import defaults
+from trainform.defaults import SANDBOX_CONTEXT
 from trainform.local.sandbox.certificates import Certificates
-from trainform.local.sandbox.folder import write_private
+from trainform.local.sandbox.folder import encoded, write_private
 from trainform.local.sandbox.ports import LOOPBACK
-
-CONTEXT = defaults.SANDBOX_CONTEXT
 
 
 def server_url(port: int) -> str:
@@ -26,11 +23,11 @@ def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases:
 
     Cluster and user are named after the aliases, so that other files in KUBECONFIG keep their own.
     """
-    name = "-".join((CONTEXT, *dict.fromkeys(aliases)))
-    cluster = {"server": server_url(port), "certificate-authority-data": _encoded(certificates.authority)}
+    name = "-".join((SANDBOX_CONTEXT, *dict.fromkeys(aliases)))
+    cluster = {"server": server_url(port), "certificate-authority-data": encoded(certificates.authority)}
     user = {
-        "client-certificate-data": _encoded(certificates.client),
-        "client-key-data": _encoded(certificates.client_key),
+        "client-certificate-data": encoded(certificates.client),
+        "client-key-data": encoded(certificates.client_key),
     }
     content = {
         "apiVersion": "v1",
@@ -39,12 +36,8 @@ def write_kubeconfig(path: Path, port: int, certificates: Certificates, aliases:
         "users": [{"name": name, "user": user}],
         "contexts": [
             {"name": context, "context": {"cluster": name, "user": name, "namespace": "default"}}
-            for context in dict.fromkeys((CONTEXT, *aliases))
+            for context in dict.fromkeys((SANDBOX_CONTEXT, *aliases))
         ],
-        "current-context": CONTEXT,
+        "current-context": SANDBOX_CONTEXT,
     }
     write_private(path, yaml.safe_dump(content, sort_keys=False).encode())
-
-
-def _encoded(path: Path) -> str:
-    return base64.b64encode(path.read_bytes()).decode()

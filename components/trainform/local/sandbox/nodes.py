@@ -39,7 +39,8 @@ def reconcile_nodes(api: Api, pools: Iterable[NodePool]) -> None:
     expected = {f"{pool.name}-{index}": pool for pool in pools for index in range(pool.count)}
     live = {item["metadata"]["name"]: item for item in api.get(_MANAGED)["items"]}
     # Capacity, labels and taints of a node do not change under its pods: a node of another shape is replaced.
-    stale = [name for name, item in live.items() if name not in expected or _shape_of(item) != _shape(expected[name])]
+    shapes = {name: item["metadata"].get("annotations", {}).get(SHAPE) for name, item in live.items()}
+    stale = [name for name, shape in shapes.items() if name not in expected or shape != _shape(expected[name])]
     missing = [name for name in expected if name not in live or name in stale]
     addresses = _free_addresses(item for name, item in live.items() if name not in stale)
     manifests = [_node(name, expected[name], address) for name, address in zip(missing, addresses, strict=False)]
@@ -73,10 +74,6 @@ def _shape(pool: NodePool) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _shape_of(node: Mapping[str, Any]) -> str:
-    return str(node["metadata"].get("annotations", {}).get(SHAPE, ""))
-
-
 def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
     labels = {
         "kubernetes.io/hostname": name,
@@ -85,7 +82,7 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
         POOL_LABEL: pool.name,
         **pool.labels,
     }
-    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints]
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -94,10 +91,13 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
             "labels": labels,
             "annotations": {"kwok.x-k8s.io/node": "fake", SHAPE: _shape(pool)},
         },
-        "spec": {"taints": taints},
+        "spec": {"taints": [structs.asdict(taint) for taint in pool.taints]},
         "status": {
             "phase": "Running",
-            "conditions": _conditions(),
+            "conditions": [
+                {"type": kind, "status": status, "reason": reason, "lastHeartbeatTime": now, "lastTransitionTime": now}
+                for kind, (status, reason) in CONDITIONS.items()
+            ],
             "nodeInfo": {"kubeletVersion": "simulated", "operatingSystem": "linux", "architecture": "amd64"},
             "capacity": dict(pool.resources),
             "allocatable": dict(pool.resources),
@@ -105,11 +105,3 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
             "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
         },
     }
-
-
-def _conditions() -> list[dict[str, str]]:
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return [
-        {"type": kind, "status": status, "reason": reason, "lastHeartbeatTime": now, "lastTransitionTime": now}
-        for kind, (status, reason) in CONDITIONS.items()
-    ]

@@ -1,14 +1,9 @@
-"""Processes that outlive the command that started them. They are stopped by id and start time, never by name.
-
-A process is recorded before it runs: the child is a shell that becomes the component only after the record is on the
-disk. So `down` knows every process, even if `up` is killed.
-"""
+"""Processes that outlive the command that started them. They are stopped by id and start time, never by name."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,9 +12,9 @@ from pathlib import Path
 import psutil
 from msgspec import Struct
 
+from trainform.console.signals import signals_delayed
 from trainform.errors import SandboxError
 
-GATE = 'read -r _ || exit 1; exec "$@" </dev/null'
 # Seconds. A correction of the system's clock shifts the start time that is computed for a process.
 CLOCK_SLACK = 5.0
 KILL_SECONDS = 30.0
@@ -50,50 +45,30 @@ class Process(Struct, frozen=True):
 def launch(
     commands: Iterable[Command], environment: Mapping[str, str], record: Callable[[list[Process]], None]
 ) -> list[Process]:
-    """Start all commands, each in its own session; `record` is called with the processes before the first one runs."""
-    gates: list[int] = []
+    """Start all commands, each in its own session; `record` is called with the processes so far after each start."""
     started: list[Process] = []
-    try:
-        for command in commands:
-            process, gate = _spawn(command, environment)
-            started.append(process)
-            gates.append(gate)
-        record(started)
-        for gate in gates:
-            os.write(gate, b"\n")
-    finally:
-        for gate in gates:
-            os.close(gate)
+    for command in commands:
+        with signals_delayed():
+            started.append(_spawn(command, environment))
+            record(started)
     return started
 
 
-def _spawn(command: Command, environment: Mapping[str, str]) -> tuple[Process, int]:
+def _spawn(command: Command, environment: Mapping[str, str]) -> Process:
     if command.log.exists():
         command.log.replace(command.log.with_suffix(".previous.log"))
-    shell = shutil.which("sh", path=os.defpath)
-    if shell is None:
-        raise SandboxError("there is no `sh` on this system", "install a POSIX shell")
-    reader, writer = os.pipe()
-    log_flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    try:
-        pid = os.posix_spawn(
-            shell,
-            [shell, "-c", GATE, command.name, str(command.binary), *command.arguments],
-            {**environment, **command.environment},
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, reader, 0),
-                (os.POSIX_SPAWN_OPEN, 1, str(command.log), log_flags, 0o600),
-                (os.POSIX_SPAWN_DUP2, 1, 2),
-            ],
-            setsid=True,
-        )
-    except BaseException:
-        os.close(writer)
-        raise
-    finally:
-        os.close(reader)
-    started = psutil.Process(pid).create_time()
-    return Process(command.name, pid, started, str(command.binary), str(command.log)), writer
+    pid = os.posix_spawn(
+        command.binary,
+        [str(command.binary), *command.arguments],
+        {**environment, **command.environment},
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(command.log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+    )
+    return Process(command.name, pid, psutil.Process(pid).create_time(), str(command.binary), str(command.log))
 
 
 def is_running(process: Process) -> bool:
@@ -112,7 +87,7 @@ def _find(process: Process) -> psutil.Process | None:
             same = (
                 found.status() != psutil.STATUS_ZOMBIE
                 and abs(found.create_time() - process.started) < CLOCK_SLACK
-                # It is empty at the moment in which the kernel replaces the waiting shell with the component.
+                # It is empty at the moment in which the kernel starts the program.
                 and (not command_line or process.binary in command_line)
             )
     except (psutil.NoSuchProcess, psutil.AccessDenied):

@@ -16,17 +16,12 @@ import os
 import re
 import sys
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-import yaml
 
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
-from trainform.errors import InputError, SandboxError
+from trainform.errors import SandboxError
 from trainform.local.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, Layout, write_private
 from trainform.local.toolchain.oserrors import translate_os_errors
-from trainform.spec.libyaml import Dumper
-from trainform.spec.read import parse_mapping
 from trainform.spec.stack import ENCRYPTION
 
 STACKS = "stacks"
@@ -35,6 +30,7 @@ _ENVIRONMENT = ".venv"
 _ENCODING, _ERRORS = "utf-8", "surrogateescape"
 # The keys as Pulumi writes them. A value may continue on indented lines.
 _PROVIDER = re.compile(rf"^(?:{'|'.join(ENCRYPTION)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
+_ENCRYPTED = re.compile(r"^( +)\S+:\n(\1 +)secure:.*\n?(?:\2 +.*\n?)*", re.MULTILINE)
 
 
 def copy_folder(sandbox: Path) -> Path:
@@ -46,7 +42,12 @@ def copy_folder(sandbox: Path) -> Path:
 def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
     """Copy the files that the copy lacks, and return its folder. After an interruption another call continues."""
     folder = copy_folder(sandbox)
-    _refuse_foreign(folder)  # before the lock: no lock file must be written into another folder
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
+    if names and PROJECT_STATE not in names:  # before the lock: no lock file must be written into another folder
+        raise SandboxError(
+            f"{folder} is not the demo's copy of a project: it holds {', '.join(names[:3])}",
+            "move it away, or choose another folder for the sandbox with TRAINFORM_SANDBOX",
+        )
     with hold(folder / PROJECT_STATE / "lock", "trainform demo", progress):
         if not Layout(sandbox).passphrase.exists():
             remove_secrets(folder)
@@ -68,41 +69,11 @@ def copy_project(project: Path, sandbox: Path, progress: Progress) -> Path:
     return folder
 
 
-def _refuse_foreign(folder: Path) -> None:
-    """Raise `SandboxError` if the folder is not a demo's copy: its files would be taken for those of the copy."""
-    names = sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
-    if names and PROJECT_STATE not in names:
-        raise SandboxError(
-            f"{folder} is not the demo's copy of a project: it holds {', '.join(names[:3])}",
-            "move it away, or choose another folder for the sandbox with TRAINFORM_SANDBOX",
-        )
-
-
 def strip_secrets(path: str, text: str) -> str:
     """Return the text of a project's file; that of a stack without its secrets provider and the values that are
     encrypted with it, since with another passphrase `pulumi` would fail ("incorrect passphrase")."""
     plain = _PROVIDER.sub("", text)
-    if plain == text or not PurePosixPath(path).match(f"{STACKS}/Pulumi.*.yaml"):
-        return text
-    try:
-        content = parse_mapping(plain, "")
-    except InputError:
-        return plain  # Pulumi will report it
-    kept = _drop_encrypted(content.data)
-    return plain if content.problems or kept == content.data else yaml.dump(kept, Dumper=Dumper, sort_keys=False)
-
-
-def _drop_encrypted(data: Any) -> Any:
-    """Return the data without its encrypted values, `{secure: …}`."""
-    if isinstance(data, dict):
-        return {key: _drop_encrypted(value) for key, value in data.items() if not _is_encrypted(value)}
-    if isinstance(data, list):
-        return [_drop_encrypted(value) for value in data if not _is_encrypted(value)]
-    return data
-
-
-def _is_encrypted(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() == {"secure"}
+    return _ENCRYPTED.sub("", plain) if PurePosixPath(path).match(f"{STACKS}/Pulumi.*.yaml") else text
 
 
 def remove_secrets(folder: Path) -> None:

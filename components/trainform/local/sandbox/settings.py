@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, structs
 
 from trainform.defaults import NODE_CPU, NODE_MEMORY
-from trainform.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from trainform.spec.environment import Environment
@@ -23,7 +22,6 @@ ACCELERATORS_PER_NODE = 8  # of a node whose size the environment does not know
 EPHEMERAL_STORAGE = "1Ti"
 POOL_LABEL = "trainform.dev/pool"
 ACCELERATOR_LABEL = "trainform.dev/accelerator"
-MAX_NODES = 10_000
 
 
 class Taint(Struct, frozen=True, order=True):
@@ -45,7 +43,7 @@ class NodePool(Struct, frozen=True):
 
 
 class SandboxSettings(Struct, frozen=True):
-    """The settings of one sandbox. Raises `InputError` for too many nodes."""
+    """The settings of one sandbox."""
 
     folder: Path
     pools: tuple[NodePool, ...] = ()
@@ -53,17 +51,14 @@ class SandboxSettings(Struct, frozen=True):
     contexts: tuple[str, ...] = ()  # more names for the sandbox in its kubeconfig
     addons: tuple[str, ...] = ()  # names from the table of add-ons, as `chosen_addons` returns them
 
-    def __post_init__(self) -> None:
-        nodes = sum(pool.count for pool in self.pools)
-        if nodes > MAX_NODES:
-            reason = f"is more simulated nodes than one machine can serve ({MAX_NODES})"
-            raise InputError([Problem("pools", nodes, reason, "lower `nodes` of the environment's accelerators")])
-
 
 def default_pools() -> tuple[NodePool, ...]:
     """Return the pool of nodes without accelerators, which every sandbox has."""
-    resources = {"cpu": NODE_CPU, "memory": NODE_MEMORY, "pods": PODS_PER_NODE, "ephemeral-storage": EPHEMERAL_STORAGE}
-    return (NodePool(CPU_POOL, CPU_NODES, resources),)
+    return (NodePool(CPU_POOL, CPU_NODES, _resources(NODE_CPU, NODE_MEMORY)),)
+
+
+def _resources(cpu: str, memory: str) -> dict[str, str]:
+    return {"cpu": cpu, "memory": memory, "pods": PODS_PER_NODE, "ephemeral-storage": EPHEMERAL_STORAGE}
 
 
 def settings_from_environment(environment: Environment, folder: Path) -> SandboxSettings:
@@ -71,10 +66,7 @@ def settings_from_environment(environment: Environment, folder: Path) -> Sandbox
     pools = [_accelerator_pool(environment, kind) for kind in environment.accelerators]
     labels = dict(environment.node_selector)
     taints = _taints(environment.tolerations)
-    pools += [
-        structs.replace(pool, name=_free_name(pool.name, environment.accelerators), labels=labels, taints=taints)
-        for pool in default_pools()
-    ]
+    pools += [structs.replace(pool, labels=labels, taints=taints) for pool in default_pools()]
     context = environment.cluster.context
     return SandboxSettings(
         folder=folder,
@@ -86,13 +78,8 @@ def settings_from_environment(environment: Environment, folder: Path) -> Sandbox
 
 def _accelerator_pool(environment: Environment, kind: str) -> NodePool:
     accelerator = environment.accelerators[kind]
-    resources = {
-        "cpu": accelerator.cpu,
-        "memory": accelerator.memory,
-        "pods": PODS_PER_NODE,
-        "ephemeral-storage": EPHEMERAL_STORAGE,
-        accelerator.resource: str(accelerator.per_node or ACCELERATORS_PER_NODE),
-    }
+    resources = _resources(accelerator.cpu, accelerator.memory)
+    resources[accelerator.resource] = str(accelerator.per_node or ACCELERATORS_PER_NODE)
     if environment.rdma is not None:
         resources[environment.rdma.resource] = str(environment.rdma.per_node)
     labels = {ACCELERATOR_LABEL: kind, **environment.node_selector, **accelerator.node_selector}
@@ -115,7 +102,3 @@ def _taints(tolerations: Iterable[Toleration]) -> tuple[Taint, ...]:
             }
         )
     )
-
-
-def _free_name(name: str, taken: Mapping[str, object]) -> str:
-    return name if name not in taken else _free_name(f"{name}-only", taken)

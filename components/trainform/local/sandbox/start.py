@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from trainform.console.progress import Step
 from trainform.local.sandbox import nodes
@@ -14,22 +14,22 @@ from trainform.local.sandbox.addons.addon import InstalledAddOn
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.local.sandbox.cluster_objects import (
-    accounts_ready,
+    ACCOUNT,
+    DEFAULT_QUEUE,
+    QUEUES,
     apply_crds,
     apply_storage_classes,
     apply_webhooks,
     crds_established,
-    default_queue_exists,
-    default_queue_open,
-    webhooks_answer,
+    webhooks_admit,
 )
-from trainform.local.sandbox.components import Context, commands, programs
+from trainform.local.sandbox.components import Component, Context, commands, programs
 from trainform.local.sandbox.folder import Layout, write_private
 from trainform.local.sandbox.kubeconfig import write_kubeconfig
 from trainform.local.sandbox.ports import is_open
 from trainform.local.sandbox.processes import Process, launch, stop
 from trainform.local.sandbox.settings import NodePool
-from trainform.local.sandbox.state import State
+from trainform.local.sandbox.state import State, write_state
 from trainform.local.sandbox.waiting import Condition, explained_by, wait_for
 from trainform.local.toolchain.tools import ControlPlane
 
@@ -59,22 +59,20 @@ tiers:
 
 
 class Start(Struct):
-    """One start of all components. `record` is called with all processes so far, before the newest of them run."""
+    """One start of all components. The state is written after each start of a process."""
 
     layout: Layout
     state: State
     control_plane: ControlPlane
     addons: Sequence[InstalledAddOn]
-    record: Callable[[list[Process]], None]
-    processes: list[Process] = []
 
     @property
     def certificates(self) -> Certificates:
         """The files of the control plane's certificates."""
         return Certificates(self.layout.pki)
 
-    def run(self, deadline: float, step: Step) -> None:
-        """Start all components and return when they are ready; after a failure or Ctrl-C, stop all of them."""
+    def run(self, deadline: float, step: Step) -> State:
+        """Start all components, and return the state when they are ready. Stop all after a failure or Ctrl-C."""
         port = self.state.ports["kube-apiserver"]
         try:
             self.certificates.make()
@@ -84,8 +82,14 @@ class Start(Struct):
             with Api(port, self.certificates) as api:
                 self._run_waves(api, deadline, step)
         except BaseException:
-            stop(self.processes)
+            stop(self.state.processes)
             raise
+        self._write(structs.replace(self.state, complete=True))
+        return self.state
+
+    def _write(self, state: State) -> None:
+        self.state = state
+        write_state(self.layout, state)
 
     def _context(self) -> Context:
         scheduler = self.layout.config / "scheduler.yaml"
@@ -100,35 +104,34 @@ class Start(Struct):
         context = self._context()
         self._launch(0, context)
         etcd = Condition("etcd listens", "etcd", lambda: is_open(self.state.ports["etcd"]))
-        wait_for([etcd], self.processes, deadline, step)
+        wait_for([etcd], self.state.processes, deadline, step)
 
         self._launch(1, context)
         ready = Condition("the API server is ready", "kube-apiserver", lambda: api.is_healthy("/readyz"))
-        wait_for([ready], self.processes, deadline, step)
+        wait_for([ready], self.state.processes, deadline, step)
 
         self._launch(2, context)
         self._create_objects(api, deadline, step)
 
         self._launch(3, context)
         conditions = readiness(api, self.state.settings.pools, self.addons, self.state.ports)
-        wait_for(conditions, self.processes, deadline, step)
+        wait_for(conditions, self.state.processes, deadline, step)
 
     def _launch(self, wave: int, context: Context) -> None:
-        before = self.processes
+        before = self.state.processes
         environment = {"PATH": os.defpath, "HOME": str(self.layout.config)}
         environment |= {name: os.environ[name] for name in INHERITED if name in os.environ}
 
         def record(started: list[Process]) -> None:
-            self.processes = [*before, *started]
-            self.record(self.processes)
+            self._write(structs.replace(self.state, processes=(*before, *started)))
 
-        rows = [*programs(self.control_plane.binaries), *(addon.program for addon in self.addons)]
+        rows = all_programs(self.control_plane, self.addons)
         launch(commands(wave, context, rows), environment, record)
 
     def _create_objects(self, api: Api, deadline: float, step: Step) -> None:
         """Create the objects that Volcano and the add-ons expect, and the nodes."""
         crds = (*self.control_plane.crds, *(path for addon in self.addons for path in addon.crds))
-        with explained_by(self.processes, "kube-apiserver"):
+        with explained_by(self.state.processes, "kube-apiserver"):
             apply_crds(api, crds)
             apply_webhooks(api, self.state.ports["webhook-manager"], self.certificates)
             apply_storage_classes(api, self.state.settings.storage_classes)
@@ -137,7 +140,12 @@ class Start(Struct):
             step.update("sandbox: making the nodes")
             nodes.reconcile_nodes(api, self.state.settings.pools)
         established = Condition("the CRDs are served", "kube-apiserver", lambda: crds_established(api, crds))
-        wait_for([established], self.processes, deadline, step)
+        wait_for([established], self.state.processes, deadline, step)
+
+
+def all_programs(control_plane: ControlPlane, addons: Iterable[InstalledAddOn]) -> dict[Component, Path]:
+    """Return all components of a sandbox with their executables."""
+    return programs(control_plane.binaries) | {row.addon.component: row.binary for row in addons}
 
 
 def readiness(
@@ -146,11 +154,20 @@ def readiness(
     """Return the conditions that `up` waits for."""
     count = sum(pool.count for pool in pools)
     return [
-        Condition("Volcano's webhooks answer", "volcano-webhook-manager", lambda: webhooks_answer(api)),
-        Condition("pods can be made", "kube-controller-manager", lambda: accounts_ready(api)),
+        # Without a spec Volcano's mutating webhook fails (1.14.1: "doc is missing path /spec/reclaimable").
+        Condition(
+            "Volcano's webhooks answer",
+            "volcano-webhook-manager",
+            lambda: webhooks_admit(api, QUEUES, "Queue", {"weight": 1}),
+        ),
+        Condition("pods can be made", "kube-controller-manager", lambda: bool(api.get(ACCOUNT))),
         Condition("the nodes are ready", "kwok", lambda: nodes.count_nodes(api) == (count, count)),
-        # The scheduler creates the queue and the controller opens it.
-        Condition("the default queue exists", "volcano-scheduler", lambda: default_queue_exists(api)),
-        Condition("the default queue is open", "volcano-controller-manager", lambda: default_queue_open(api)),
+        # The scheduler creates the queue and the controller opens it, so that it accepts jobs.
+        Condition("the default queue exists", "volcano-scheduler", lambda: bool(api.get(DEFAULT_QUEUE))),
+        Condition(
+            "the default queue is open",
+            "volcano-controller-manager",
+            lambda: bool(api.get(DEFAULT_QUEUE).get("status", {}).get("state") == "Open"),
+        ),
         *(addon.readiness(api, ports) for addon in addons),
     ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +10,13 @@ import msgspec
 from msgspec import Struct, structs
 
 from trainform.local.sandbox.addons import sort_by_table
-from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors, read_private, write_private
+from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors, write_private
 from trainform.local.sandbox.processes import Process
 from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.toolchain.tools import PulumiTools
 
 # To be raised when a field changes its meaning. The rows of `processes` must never change: see `read_processes`.
 FORMAT = 2
-# The errors for a row that does not have the expected fields.
-_DAMAGED = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
 
 
 class State(Struct, frozen=True):
@@ -53,15 +49,11 @@ def read_state(layout: Layout) -> State | None:
 
 
 def read_processes(layout: Layout) -> list[Process]:
-    """Return the processes that any version of trainform has started, without damaged rows."""
-    rows = _read(layout).get("processes", [])
-    return list(_processes(rows if isinstance(rows, list) else []))
-
-
-def _processes(rows: list[Any]) -> Iterator[Process]:
-    for row in rows:
-        with contextlib.suppress(*_DAMAGED):
-            yield Process(str(row["name"]), int(row["pid"]), float(row["started"]), str(row["binary"]), str(row["log"]))
+    """Return the processes that any version of trainform has started; none if their rows are damaged."""
+    try:
+        return msgspec.convert(_read(layout).get("processes", []), list[Process])
+    except msgspec.ValidationError:
+        return []
 
 
 @os_errors_as_sandbox_errors
@@ -72,9 +64,9 @@ def read_settings(folder: Path) -> SandboxSettings | None:
 
 
 def _read(layout: Layout) -> dict[str, Any]:
+    """Return the content of the file; nothing if it does not exist, or if it is damaged."""
     try:
-        written = read_private(layout.state)
-        content = None if written is None else json.loads(written)
-    except (ValueError, RecursionError):
+        content = json.loads(layout.state.read_bytes())
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

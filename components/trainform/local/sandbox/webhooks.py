@@ -5,12 +5,14 @@ The webhook manager does not create these configurations; it finds them by name 
 
 from __future__ import annotations
 
-import base64
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.folder import encoded
 from trainform.local.sandbox.ports import LOOPBACK
 
 WEBHOOK_SECONDS = 30  # the maximum of Kubernetes: the machine may be busy
@@ -34,11 +36,6 @@ class Admission(Struct, frozen=True):
     @property
     def kind(self) -> str:
         return "MutatingWebhookConfiguration" if self.path.endswith("/mutate") else "ValidatingWebhookConfiguration"
-
-    @property
-    def address(self) -> str:
-        """The API path of the configuration."""
-        return f"/apis/admissionregistration.k8s.io/v1/{self.kind.lower()}s/{self.name}"
 
 
 _BATCH = ("batch.volcano.sh", "v1alpha1")
@@ -64,10 +61,7 @@ def webhook_configuration(admission: Admission, port: int, authority: Path) -> d
     webhook = {
         "name": f"{verb}{admission.resource.removesuffix('s')}.volcano.sh",
         "admissionReviewVersions": ["v1"],
-        "clientConfig": {
-            "url": f"https://{LOOPBACK}:{port}{admission.path}",
-            "caBundle": base64.b64encode(authority.read_bytes()).decode(),
-        },
+        "clientConfig": client_config(port, admission.path, authority),
         "failurePolicy": "Fail",
         "matchPolicy": "Equivalent",
         "sideEffects": "NoneOnDryRun",
@@ -89,3 +83,14 @@ def webhook_configuration(admission: Admission, port: int, authority: Path) -> d
         "metadata": {"name": admission.name},
         "webhooks": [webhook],
     }
+
+
+def client_config(port: int, path: str, authority: Path) -> dict[str, str]:
+    """Return the address of a webhook on loopback."""
+    return {"url": f"https://{LOOPBACK}:{port}{path}", "caBundle": encoded(authority)}
+
+
+def apply_configuration(api: Api, manifest: Mapping[str, Any]) -> None:
+    """Register the webhooks of a configuration."""
+    path = f"/apis/{manifest['apiVersion']}/{manifest['kind'].lower()}s"
+    api.apply(f"{path}/{manifest['metadata']['name']}", manifest)

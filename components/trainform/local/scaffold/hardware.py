@@ -133,7 +133,8 @@ def _add_kinds(kinds: dict[str, dict[str, Any]], nodes: Sequence[Node], resource
         for product in products:
             members = [node for node in nodes if resource in node.amounts and node.product == product]
             best = min(members, key=lambda node: (-node.amounts[resource], len(node.taints), node.taints))
-            equal = [node for node in members if _is_like(node, best, resource)]
+            alike = (best.amounts[resource], best.taints)
+            equal = [node for node in members if (node.amounts[resource], node.taints) == alike]
             what = f"{resource}{'' if product is None else f' of {product[1]}'}"
             if product is None and len(products) > 1:
                 yield f"{_nodes(len(members), f' with {what}')} left out: no label of a product distinguishes them"
@@ -141,12 +142,7 @@ def _add_kinds(kinds: dict[str, dict[str, Any]], nodes: Sequence[Node], resource
             if len(equal) < len(members):
                 left = _nodes(len(members) - len(equal), f" with {what}")
                 yield f"{left} left out: they have another number of accelerators or other taints"
-            alone = len(products) == 1
-            kinds[_name(resource, product, kinds)] = _fields(resource, equal, None if alone else product)
-
-
-def _is_like(node: Node, other: Node, resource: str) -> bool:
-    return (node.amounts[resource], node.taints) == (other.amounts[resource], other.taints)
+            kinds[_name(resource, product, kinds)] = _fields(resource, equal, product if len(products) > 1 else None)
 
 
 def _name(resource: str, product: Product, taken: Mapping[str, object]) -> str:

@@ -162,9 +162,8 @@ def _classes(objects: Objects) -> Iterator[str]:
 
 def _sort_by_name(objects: Objects) -> list[tuple[str, Any]]:
     """Return objects with their names, sorted by name."""
-    return sorted(
-        ((item["metadata"]["name"], item) for item in ([] if objects is None else objects)), key=lambda named: named[0]
-    )
+    named = [(item["metadata"]["name"], item) for item in ([] if objects is None else objects)]
+    return sorted(named, key=lambda pair: pair[0])
 
 
 def _entry(key: str, value: dict[str, Any]) -> str:

@@ -46,10 +46,8 @@ def _conflicts(root: Path, path: str, text: str, fix: str, through_links: bool) 
 
 
 def _has_content(path: Path, content: bytes) -> bool:
-    """Return True if the file has this content. It is read only if it has the same size; False if it cannot be read."""
+    """Return True if the file has this content, False if it cannot be read."""
     try:
-        if path.is_symlink() or not path.is_file() or path.stat().st_size != len(content):
-            return False
-        return path.read_bytes() == content
+        return path.is_file() and not path.is_symlink() and path.read_bytes() == content
     except OSError:
         return False

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from trainform.console.progress import SILENT, Progress
 from trainform.local.toolchain.cache import cache_folder
-from trainform.local.toolchain.needs import Need, part_need, provide
-from trainform.local.toolchain.origins import part_origins
+from trainform.local.toolchain.needs import part_need, provide
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.local.toolchain.parts import (
     FORMAT,
@@ -25,7 +24,6 @@ from trainform.local.toolchain.parts import (
     build_time,
     digest,
 )
-from trainform.local.toolchain.releases import RELEASES
 from trainform.local.toolchain.tools import BuiltPart
 
 _TRAINING_OPERATOR = "github.com/kubeflow/training-operator"
@@ -92,15 +90,10 @@ def addon_folder(part: Part, pins: Path = PINS) -> Path:
     return cache_folder() / f"addon-{part.folder}-{addon_fingerprint(part, pins)}"
 
 
-def addon_need(part: Part) -> Need:
-    """Return the need for a part. Only the scheduler of Kubernetes has a release; the others are always built."""
-    return part_need(part, RELEASES.get(part.folder, ()), part_origins())
-
-
 @os_errors_as_toolchain_errors
 def ensure_addons(parts: Iterable[Part], progress: Progress = SILENT, pins: Path = PINS) -> dict[str, BuiltPart]:
     """Download or build the missing parts; return all by folder name. `ToolchainError` if that fails."""
-    folders = {addon_need(part): addon_folder(part, pins) for part in parts}
+    folders = {part_need(part): addon_folder(part, pins) for part in parts}
     missing = [need for need, folder in folders.items() if need.finished(folder) is None]
     building = [part for need in missing if not need.releases for part in need.parts]
     if len(building) > 1:  # for a single part the build shows the time

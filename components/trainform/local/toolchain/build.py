@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from trainform.console.locking import hold
 from trainform.console.progress import Progress, Step
 from trainform.errors import ToolchainError
@@ -32,7 +34,7 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
             return
         remove_partials(folder)
         compiler = find_go(folder.parent, progress)
-        builder = Builder(folder, compiler, pins)
+        builder = Builder(folder, folder / "logs", pins, compiler, go_environment(compiler))
         progress.note(
             f"building {len(missing)} of {len(parts)} parts of the tool chain from pinned sources, which happens once: "
             f"{build_time(missing)} if nothing is cached; logs in {builder.logs}"
@@ -43,21 +45,20 @@ def build_parts(parts: Sequence[Part], folder: Path, progress: Progress, pins: P
                 builder.build(part, f"{place} {part.folder}", step)
 
 
-class Builder:
+class Builder(Struct, frozen=True):
     """Builds parts with one compiler."""
 
-    def __init__(self, folder: Path, compiler: Path, pins: Path) -> None:
-        self.logs = folder / "logs"
-        self._folder = folder
-        self._compiler = compiler
-        self._pins = pins
-        self._environment = go_environment(compiler)
+    folder: Path
+    logs: Path
+    pins: Path
+    compiler: Path
+    environment: Mapping[str, str]
 
     def build(self, part: Part, title: str, step: Step) -> None:
         """Build a part from its pins into its finished folder. The step shows what Go downloads and compiles."""
-        partial = partial_folder(self._folder / part.folder)
+        partial = partial_folder(self.folder / part.folder)
         source = partial / "source"
-        shutil.copytree(self._pins / part.folder, source)
+        shutil.copytree(self.pins / part.folder, source)
         log = self.logs / f"{part.folder}.log"
         log.unlink(missing_ok=True)
         # This checks modules in the cache against go.sum; Go checks new downloads itself.
@@ -71,18 +72,20 @@ class Builder:
         for files in part.shipped:
             self._copy(files, source, partial, log)
         shutil.rmtree(source)
-        partial.rename(self._folder / part.folder)
+        partial.rename(self.folder / part.folder)
 
     def _go(
         self, arguments: Sequence[str], source: Path, log: Path, watch: Callable[[str], None] | None = None
     ) -> None:
-        run_logged([str(self._compiler), *arguments], source, self._environment, log, watch)
+        run_logged([str(self.compiler), *arguments], source, self.environment, log, watch)
 
     def _copy(self, files: ModuleFiles, source: Path, target: Path, log: Path) -> None:
         # `go list` returns no folder for a module that is not downloaded yet.
         self._go(["mod", "download", files.module], source, log)
-        module = _module_folder(self._compiler, files.module, source, self._environment)
-        found = sorted(module.glob(files.pattern))
+        command = [str(self.compiler), "list", "-m", "-f", "{{.Dir}}", files.module]
+        answer = subprocess.run(command, cwd=source, env=self.environment, capture_output=True, text=True, check=False)
+        module = answer.stdout.strip()
+        found = sorted(Path(module).glob(files.pattern)) if module else []
         if not found:
             raise ToolchainError(
                 f"module {files.module} has no {files.pattern}", "the pins do not fit this version of trainform"
@@ -99,14 +102,3 @@ def _build_arguments(part: Part, folder: Path) -> list[str]:
     output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
     flags = ["-ldflags", f"-w -s {part.ldflags}".strip(), *(["-tags", part.tags] if part.tags else [])]
     return ["build", "-v", "-o", output, *flags, *(f"-gcflags={packages}" for packages in part.gcflags), part.target]
-
-
-def _module_folder(compiler: Path, module: str, source: Path, environment: Mapping[str, str]) -> Path:
-    command = [str(compiler), "list", "-m", "-f", "{{.Dir}}", module]
-    answer = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, check=False)
-    folder = answer.stdout.strip()
-    if not folder:
-        raise ToolchainError(
-            f"Go does not find the module {module}:", "run the same command again", answer.stderr.splitlines()
-        )
-    return Path(folder)

@@ -14,8 +14,6 @@ from concurrent.futures import wait
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import Struct
-
 from trainform.cluster.api import start_threads
 from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
@@ -30,7 +28,6 @@ from trainform.local.toolchain.web import FIX, Web
 POLL_SECONDS = 0.2
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Found = Mapping[str, list[Source] | ToolchainError]
 
 
 def download(
@@ -42,76 +39,58 @@ def download(
 ) -> dict[str, Path | ToolchainError]:
     """Return a temporary folder with the files of each name, or the error. The caller has the lock of `folder`."""
     web = Web() if web is None else web
-    names = ", ".join(releases)
-    with progress.step(f"looking up the releases of {names}"):
-        sources = _find_sources(releases, pins, web)
-    ready = {name: found for name, found in sources.items() if not isinstance(found, ToolchainError)}
-    errors = {name: found for name, found in sources.items() if isinstance(found, ToolchainError)}
-    return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
 
-
-def _find_sources(releases: Mapping[str, Sequence[Release]], pins: Path, web: Web) -> Found:
     def find(item: tuple[str, Release]) -> Source:
         return find_source(web, resolve_release(item[1], platform.system(), platform.machine(), pins))
 
     items = [(name, release) for name, own in releases.items() for release in own]
-    found: dict[str, list[Source] | ToolchainError] = {}
-    for (name, _), source in zip(items, run_in_parallel(find, items, lambda: None), strict=True):
-        sources = found.setdefault(name, [])
-        if isinstance(source, ToolchainError):
-            found[name] = source
-        elif not isinstance(sources, ToolchainError):
-            sources.append(source)
-    return found
-
-
-class _Job(Struct, frozen=True):
-    """The download of one release into a folder."""
-
-    name: str
-    source: Source
-    target: Path
+    with progress.step(f"looking up the releases of {', '.join(releases)}"):
+        found = [(name, source) for (name, _), source in zip(items, run_in_parallel(find, items), strict=True)]
+    errors = {name: source for name, source in found if isinstance(source, ToolchainError)}
+    ready = [(name, source) for name, source in found if isinstance(source, Source) and name not in errors]
+    return {**errors, **(_Batch(ready, folder, web).run(progress) if ready else {})}
 
 
 class _Batch:
     """The downloads of one run."""
 
-    def __init__(self, sources: Mapping[str, list[Source]], folder: Path, web: Web) -> None:
+    def __init__(self, sources: Sequence[tuple[str, Source]], folder: Path, web: Web) -> None:
         self._web = web
         self._lock = threading.Lock()
         self._bytes = 0  # of all downloads, with those that an earlier run downloaded
         self._downloads = downloads_folder(folder)
         self._downloads.mkdir(parents=True, exist_ok=True)
         self._partial = partial_folder(self._downloads)
-        self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in sources}
-        self._jobs = [_Job(name, source, self._targets[name]) for name, found in sources.items() for source in found]
+        self._targets = {name: partial_folder(folder / f"{name}-unpacked") for name in dict(sources)}
+        self._sources = sources
 
     def run(self, progress: Progress) -> dict[str, Path | ToolchainError]:
         def show() -> None:
             step.update(f"downloading: {round(self._bytes / 1e6)} MB")
 
-        with progress.step(f"downloading {len(self._jobs)} files, in parallel") as step:
-            outcomes = run_in_parallel(self._fetch, self._jobs, show)
+        with progress.step(f"downloading {len(self._sources)} files, in parallel") as step:
+            outcomes = run_in_parallel(self._fetch, self._sources, show)
         shutil.rmtree(self._partial, ignore_errors=True)
         found: dict[str, Path | ToolchainError] = dict(self._targets)
-        for job, outcome in zip(self._jobs, outcomes, strict=True):
+        for (name, _), outcome in zip(self._sources, outcomes, strict=True):
             if isinstance(outcome, ToolchainError):
-                shutil.rmtree(job.target, ignore_errors=True)
-                found[job.name] = outcome
+                shutil.rmtree(self._targets[name], ignore_errors=True)
+                found[name] = outcome
         return found
 
-    def _fetch(self, job: _Job) -> None:
-        missing = {pattern for pattern, _ in job.source.release.wanted_files}
-        for piece in job.source.pieces:
+    def _fetch(self, item: tuple[str, Source]) -> None:
+        name, source = item
+        missing = {pattern for pattern, _ in source.release.wanted_files}
+        for piece in source.pieces:
             file = self._download(piece)
             try:
-                missing = extract(job.source.release, file, job.target)
+                missing = extract(source.release, file, self._targets[name])
             except ToolchainError:
                 file.unlink(missing_ok=True)  # otherwise every later run would use it and fail
                 raise
             if not missing:
                 return
-        raise ToolchainError(f"{job.source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
+        raise ToolchainError(f"{source.release.url} does not contain {', '.join(sorted(missing))}", FIX)
 
     def _download(self, piece: Piece) -> Path:
         """Return the path of the complete file. Raises `ToolchainError` if the hash is not the published one."""
@@ -137,7 +116,7 @@ def _sha256_of(path: Path) -> str:
 
 
 def run_in_parallel(
-    work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None]
+    work: Callable[[Item], Result], items: Sequence[Item], watch: Callable[[], None] = lambda: None
 ) -> list[Result | ToolchainError]:
     """Return the result or the `ToolchainError` of each item, in order; raise other errors.
 

@@ -13,11 +13,10 @@ from trainform.local.toolchain.build import missing_parts
 from trainform.local.toolchain.cache import toolchain_folder
 from trainform.local.toolchain.golang import COLLECT_AT
 from trainform.local.toolchain.needs import Need, part_need, provide
-from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins, part_origins
+from trainform.local.toolchain.origins import BUILD, DOWNLOAD, chosen_origins
 from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, Part
 from trainform.local.toolchain.pulumi import pulumi_need, ready_pulumi
-from trainform.local.toolchain.releases import RELEASES
 from trainform.local.toolchain.tools import ControlPlane, PulumiTools, Toolchain
 
 
@@ -27,8 +26,12 @@ def ensure(progress: Progress = SILENT, pins: Path = PINS) -> Toolchain:
 
     If nothing is missing, this takes a few milliseconds, or the time of `pulumi version`.
     """
-    tools = _pulumi(progress, control_plane_needs(), pins)
-    return Toolchain(tools, _control_plane(toolchain_folder(pins)))
+    needs, folder = control_plane_needs(), toolchain_folder(pins)
+    tools = _pulumi(progress, needs, pins)
+    places = {need.name: found[1] for need in needs if (found := need.finished(folder)) is not None}
+    binaries = {name: places[part.folder] / "bin" / name for part in CONTROL_PLANE_PARTS for name in part.binaries}
+    crds, stages = places["controlplane"].glob("crds/*.yaml"), places["kwok"].glob("stages/*.yaml")
+    return Toolchain(tools, ControlPlane(binaries, tuple(sorted(crds)), tuple(sorted(stages))))
 
 
 @os_errors_as_toolchain_errors
@@ -37,17 +40,9 @@ def ensure_pulumi(progress: Progress = SILENT, pins: Path = PINS) -> PulumiTools
     return _pulumi(progress, [], pins)
 
 
-@os_errors_as_toolchain_errors
-def ensure_control_plane(progress: Progress = SILENT, pins: Path = PINS) -> ControlPlane:
-    """Download or build the control plane if it is missing, and return it."""
-    folder = toolchain_folder(pins)
-    provide(control_plane_needs(), folder, progress, pins)
-    return _control_plane(folder)
-
-
 def control_plane_needs() -> list[Need]:
     """Return a need for each part of the control plane."""
-    return [part_need(part, RELEASES[part.folder], part_origins()) for part in CONTROL_PLANE_PARTS]
+    return [part_need(part) for part in CONTROL_PLANE_PARTS]
 
 
 def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
@@ -60,16 +55,6 @@ def _pulumi(progress: Progress, also: list[Need], pins: Path) -> PulumiTools:
     if tools is None:
         raise RuntimeError("pulumi was provided, but it does not exist")
     return tools
-
-
-def _control_plane(folder: Path) -> ControlPlane:
-    """Return the paths of the finished control plane."""
-    places = {need.name: found[1] for need in control_plane_needs() if (found := need.finished(folder)) is not None}
-    return ControlPlane(
-        binaries={name: places[part.folder] / "bin" / name for part in CONTROL_PLANE_PARTS for name in part.binaries},
-        crds=tuple(sorted(places["controlplane"].glob("crds/*.yaml"))),
-        stages=tuple(sorted(places["kwok"].glob("stages/*.yaml"))),
-    )
 
 
 def environment(tools: PulumiTools) -> dict[str, str]:

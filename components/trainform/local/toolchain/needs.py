@@ -13,11 +13,10 @@ from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.build import build_parts
 from trainform.local.toolchain.cache import downloads_folder, remove_partials
-from trainform.local.toolchain.origins import BUILD, DOWNLOAD, SYSTEM
+from trainform.local.toolchain.origins import BUILD, DOWNLOAD, SYSTEM, part_origins
 from trainform.local.toolchain.parts import PINS, Part
-from trainform.local.toolchain.releases import Release
+from trainform.local.toolchain.releases import RELEASES, Release
 
-Installer = Callable[[Path, Path, Progress], object]
 Refused = dict[str, Mapping[str, ToolchainError]]  # origin -> name of a need -> error
 
 
@@ -28,14 +27,13 @@ class Need(Struct, frozen=True):
     parts: tuple[Part, ...]
     releases: tuple[Release, ...]
     origins: tuple[str, ...]  # the allowed ones that exist for it, except for the system
-    built: str  # the finished folder's name
     unusable: ToolchainError | None = None  # why that of the system cannot be used, where it is allowed
-    install: Installer = lambda unpacked, final, progress: unpacked.rename(final)
-    assemble: Installer = lambda folder, final, progress: None  # from built parts: a single part needs no further step
+    assemble: Callable[[Path, Path], object] | None = None  # makes the finished folder from several built parts
 
     def place(self, folder: Path, origin: str) -> Path:
         """Return the finished folder for an origin."""
-        return folder / (self.built if origin == BUILD else f"{self.name}-{origin}")
+        single = origin == BUILD and self.assemble is None  # `build_parts` has finished it
+        return folder / (self.name if single else f"{self.name}-{origin}")
 
     def finished(self, folder: Path) -> tuple[str, Path] | None:
         """Return origin and folder of the first allowed origin that is finished, None if there is none."""
@@ -43,9 +41,10 @@ class Need(Struct, frozen=True):
         return next(((origin, place) for origin, place in places if place.is_dir()), None)
 
 
-def part_need(part: Part, releases: Sequence[Release], origins: Sequence[str]) -> Need:
+def part_need(part: Part) -> Need:
     """Return the need for a part. A part without releases is built, whatever origins are allowed."""
-    return Need(part.folder, (part,), tuple(releases), tuple(origins) if releases else (BUILD,), built=part.folder)
+    releases = RELEASES.get(part.folder, ())
+    return Need(part.folder, (part,), releases, part_origins() if releases else (BUILD,))
 
 
 def provide(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path = PINS) -> None:
@@ -75,13 +74,11 @@ def _download(needs: Sequence[Need], folder: Path, progress: Progress, pins: Pat
         errors: dict[str, ToolchainError] = {}
         for need in needed:
             outcome = outcomes[need.name]
-            try:
-                if isinstance(outcome, ToolchainError):
-                    raise outcome
-                need.install(outcome, need.place(folder, DOWNLOAD), progress)
+            if isinstance(outcome, ToolchainError):
+                errors[need.name] = outcome
+            else:
+                outcome.rename(need.place(folder, DOWNLOAD))
                 progress.note(f"{need.name}: downloaded, hashes verified")
-            except ToolchainError as error:
-                errors[need.name] = error
         remove_partials(folder)
         building = all(BUILD in need.origins for need in needed if need.name in errors)
         if building:  # or nothing is missing: then no later run needs these files
@@ -97,8 +94,10 @@ def _build(needs: Sequence[Need], folder: Path, progress: Progress, pins: Path) 
     try:
         # In one call, so that the shown time is the time for all of them.
         build_parts([part for need in needs for part in need.parts], folder, progress, pins)
-        for need in needs:
-            need.assemble(folder, need.place(folder, BUILD), progress)
+        with hold(folder / "lock", "installing the tool chain", progress):
+            for need in needs:
+                if need.assemble is not None and need.finished(folder) is None:
+                    need.assemble(folder, need.place(folder, BUILD))
     except ToolchainError as error:
         return {need.name: error for need in needs}
     return {}

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.cache import partial_folder
 from trainform.local.toolchain.needs import Need
 from trainform.local.toolchain.origins import SYSTEM
-from trainform.local.toolchain.parts import PLUGIN_VERSION, PULUMI_PARTS
-from trainform.local.toolchain.releases import RELEASES
+from trainform.local.toolchain.parts import PULUMI_PARTS
+from trainform.local.toolchain.releases import PLUGIN_FOLDER, RELEASES
 from trainform.local.toolchain.system import PLUGIN, find_system_pulumi
 from trainform.local.toolchain.tools import PulumiTools
 
@@ -46,45 +43,14 @@ def pulumi_need(origins: Sequence[str], progress: Progress) -> Need:
 
 def _need(origins: Sequence[str], unusable: ToolchainError | None = None) -> Need:
     others = tuple(origin for origin in origins if origin != SYSTEM)
-    return Need(NAME, PULUMI_PARTS, RELEASES[NAME], others, "pulumi-build", unusable, _install, _assemble_built)
+    return Need(NAME, PULUMI_PARTS, RELEASES[NAME], others, unusable, _assemble)
 
 
-def _assemble_built(folder: Path, final: Path, progress: Progress) -> None:
-    binaries = {path.name: path for part in PULUMI_PARTS for path in (folder / part.folder / "bin").iterdir()}
-    with hold(folder / "lock", "installing pulumi", progress):
-        _assemble(final, binaries, binaries.pop(PLUGIN), progress)
-
-
-def _install(unpacked: Path, final: Path, progress: Progress) -> None:
-    binaries = {path.name: path for path in (unpacked / "bin").iterdir()}
-    _assemble(final, binaries, unpacked / "plugin" / PLUGIN, progress)
-    shutil.rmtree(unpacked, ignore_errors=True)
-
-
-def _assemble(final: Path, binaries: dict[str, Path], plugin: Path, progress: Progress) -> None:
-    """Make a folder with all commands in one `bin`, where they look for each other, and the plugin in a PULUMI_HOME."""
-    if final.is_dir():  # another process may have made it while we waited
-        return
-    with progress.step("installing pulumi and its kubernetes plugin"):
-        partial = partial_folder(final)
-        (partial / "bin").mkdir()
-        for name, path in binaries.items():
-            os.link(path, partial / "bin" / name)
-        _pulumi(partial, ["plugin", "install", "resource", "kubernetes", f"v{PLUGIN_VERSION}", "-f", str(plugin)])
-        for copy in partial.glob(f"home/plugins/*/{PLUGIN}"):
-            copy.unlink()
-            os.link(plugin, copy)  # one file of 160 MB instead of two
-        partial.rename(final)
-
-
-def _pulumi(folder: Path, arguments: list[str]) -> None:
-    environment = {**os.environ, "PULUMI_HOME": str(folder / "home"), "PULUMI_SKIP_UPDATE_CHECK": "true"}
-    command = [str(folder / "bin" / "pulumi"), *arguments]
-    try:
-        answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ToolchainError(f"pulumi cannot be run: {error}", "set TRAINFORM_TOOLCHAIN=build") from error
-    if answer.returncode != 0:
-        raise ToolchainError(
-            f"`pulumi {arguments[0]}` failed:", "set TRAINFORM_TOOLCHAIN=build", answer.stderr.splitlines()
-        )
+def _assemble(folder: Path, final: Path) -> None:
+    """Make a folder as the releases have it: all commands in one `bin`, where they look for each other."""
+    partial = partial_folder(final)
+    for target in ("bin", PLUGIN_FOLDER):
+        (partial / target).mkdir(parents=True)
+    for path in (path for part in PULUMI_PARTS for path in (folder / part.folder / "bin").iterdir()):
+        os.link(path, partial / (PLUGIN_FOLDER if path.name == PLUGIN else "bin") / path.name)
+    partial.rename(final)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -13,6 +13,8 @@ from trainform.local.toolchain.pinned import Module
 FILE, ARCHIVE, IMAGE, MODULE = "file", "archive", "image", "module"
 LINUX, UNIX = ("linux",), ("linux", "darwin")
 DOWNLOAD_GB = 0.4  # all together, without add-ons
+# Where Pulumi looks for the plugin, with `home` as PULUMI_HOME.
+PLUGIN_FOLDER = f"home/plugins/resource-kubernetes-v{PLUGIN_VERSION}"
 
 
 class Release(Struct, frozen=True):
@@ -53,16 +55,13 @@ def _volcano(name: str) -> Release:
     return _image(f"vc-{name}", Module("controlplane", "volcano.sh/volcano"), repository, (f"vc-{name}", f"bin/{name}"))
 
 
-def _modules(part: Part) -> tuple[Release, ...]:
-    """Return the releases with the part's other files: CRDs and stages."""
-    return tuple(_module(part, path) for path in dict.fromkeys(files.module for files in part.shipped))
-
-
-def _module(part: Part, path: str) -> Release:
-    module = Module(part.folder, path)
-    wanted_files = tuple((files.pattern, f"{files.into}/") for files in part.shipped if files.module == path)
-    url = f"{{proxy}}/{module.escaped}/@v/v{{version}}.zip"
-    return Release(f"files of {path}", MODULE, module, url, wanted_files, systems=UNIX)
+def _modules(part: Part) -> Iterator[Release]:
+    """Yield the releases with the part's other files, CRDs and stages: one for each module."""
+    for path in dict.fromkeys(files.module for files in part.shipped):
+        module = Module(part.folder, path)
+        wanted_files = tuple((files.pattern, f"{files.into}/") for files in part.shipped if files.module == path)
+        url = f"{{proxy}}/{module.escaped}/@v/v{{version}}.zip"
+        yield Release(f"files of {path}", MODULE, module, url, wanted_files, systems=UNIX)
 
 
 _PROGRAMS: Mapping[str, tuple[Release, ...]] = {
@@ -111,7 +110,7 @@ RELEASES: Mapping[str, tuple[Release, ...]] = {
             "https://github.com/pulumi/pulumi-kubernetes/releases/download/v{version}",
             "pulumi-resource-kubernetes-v{version}-{system}-{machine}.tar.gz",
             "pulumi-kubernetes_{version}_checksums.txt",
-            ("pulumi-resource-kubernetes", "plugin/"),
+            ("pulumi-resource-kubernetes", f"{PLUGIN_FOLDER}/"),
             UNIX,
         ),
     ),

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -31,6 +32,7 @@ FIXES = (
         ),
     ),
     *((sign, NETWORK) for sign in ("no such host", "i/o timeout", "connection refused")),
+    ("No module named pip", f"install Go, or run `{sys.executable} -m ensurepip`"),
     ("checksum mismatch", "a module differs from its pin: run `go clean -modcache`, then the same command again"),
     ("has been modified", "the module cache was changed: run `go clean -modcache`, then the same command again"),
 )

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from trainform.errors import ToolchainError
@@ -28,24 +29,25 @@ def find_system_pulumi() -> PulumiTools:
     command = shutil.which("pulumi", path=path)
     if command is None:
         raise ToolchainError("no pulumi on PATH", FIX)
-    version = _version(Path(command))
-    if version is None or version < OLDEST_PULUMI:
-        raise ToolchainError(
-            f"the version of {command} is {format_version(version)}; {format_version(OLDEST_PULUMI)} or later is "
-            "required",
-            FIX,
-        )
-    if not has_host(Path(command), path):
+    version = _version(command)
+    if (old := version_problem(command, version)) is not None:
+        raise ToolchainError(old, FIX)
+    # Pulumi looks for its language host on PATH, and in its own folder.
+    folders = (path, str(Path(command).parent), str(Path(command).resolve().parent))
+    if shutil.which(HOST, path=os.pathsep.join(folders)) is None:
         raise ToolchainError(f"{command} has no {HOST} next to it", FIX)
     home = _home()
     _check_plugin(home)
     return PulumiTools(Path(command).parent, home, "system")
 
 
-def has_host(command: Path, path: str) -> bool:
-    """Return True if a pulumi finds its Python language host: on PATH, or in its own folder."""
-    folders = (path, str(command.parent), str(command.resolve().parent))
-    return shutil.which(HOST, path=os.pathsep.join(folders)) is not None
+def version_problem(command: str, version: Version | None) -> str | None:
+    """Return why a pulumi of this version is not used, None if it is new enough."""
+    if version is not None and version >= OLDEST_PULUMI:
+        return None
+    return (
+        f"the version of {command} is {format_version(version)}; {format_version(OLDEST_PULUMI)} or later is required"
+    )
 
 
 def plugin_versions(home: Path) -> list[str]:
@@ -82,18 +84,23 @@ def _check_plugin(home: Path) -> None:
 
 
 @functools.cache
-def _version(command: Path) -> Version | None:
-    environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+def _version(command: str) -> Version | None:
+    return printed_version([command, "version"], PULUMI_SKIP_UPDATE_CHECK="true")
+
+
+# --- versions
+
+
+def printed_version(command: Sequence[str], **variables: str) -> Version | None:
+    """Return the version that a command prints, None if it does not run or prints another text."""
+    environment = {**os.environ, **variables}
     try:
         answer = subprocess.run(
-            [command, "version"], env=environment, capture_output=True, text=True, timeout=30, check=False
+            command, env=environment, cwd="/", capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return parse_version(answer.stdout)
-
-
-# --- versions
 
 
 def parse_version(text: str) -> Version | None:

@@ -9,7 +9,6 @@ parts of it a job needs.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 from trainform import defaults
 from trainform.plan.launch.prepare import (
@@ -66,10 +65,10 @@ FILES = {
 
 
 def launch_files(layout: Layout) -> dict[str, str]:
-    """The files in the launch volume of ranked roles and of the role that launches, by file name."""
+    """Return the files in the launch volume of ranked roles and of the role that launches, by file name."""
     experiment = layout.experiment
     scripts = dict.fromkeys(script_name(layout, name) for name in experiment.roles if name in layout.launched)
-    files = {name: _SCRIPTS[name](layout) for name in scripts}
+    files = {name: _launch_script(layout, name) for name in scripts}
     if any(step.git is not None for step in experiment.prepare):
         files[CHECKOUT_SCRIPT] = script(CHECKOUT_SCRIPT)
     if any(in_first_pod(experiment, name) for name in experiment.roles):
@@ -88,7 +87,7 @@ def launch_files(layout: Layout) -> dict[str, str]:
 
 
 def needs_hosts(layout: Layout) -> bool:
-    """True if the pods get a list of all hosts: a static world with SSH, or TensorFlow on several nodes."""
+    """Return True if the pods get a list of all hosts: a static world with SSH, or TensorFlow on several nodes."""
     experiment = layout.experiment
     if experiment.elastic:
         return False
@@ -96,30 +95,31 @@ def needs_hosts(layout: Layout) -> bool:
 
 
 def ssh_folder(experiment: Experiment) -> str:
-    """The folder in which SSH looks for its files: `~/.ssh` of the user that runs in the pods."""
+    """Return the folder in which SSH looks for its files: `~/.ssh` of the user that runs in the pods."""
     return f"{defaults.HOME if experiment.run_as is None else experiment.run_as.home.rstrip('/')}/.ssh"
 
 
 def chooses_mode(launcher: Accelerate) -> bool:
-    """True if the user's own options choose how accelerate distributes the training; it accepts only one such
+    """Return True if the user's own options choose how accelerate distributes the training; it accepts only one such
     option."""
     options = {word.partition("=")[0].replace("-", "_") for word in launcher.launcher_args if word.startswith("--")}
     return not options.isdisjoint(_ACCELERATE_MODES)
 
 
 def script_name(layout: Layout, name: str) -> str:
-    """The name of the script that starts a launched role.
+    """Return the name of the script that starts a launched role.
 
     Where one pod launches over SSH, the other pods serve. A role with a command of its own gets its rank, and not the
-    launcher."""
+    launcher.
+    """
     if layout.launching is not None:
         return defaults.LAUNCH_SCRIPT if name == layout.launching else SERVE_SCRIPT
     return defaults.LAUNCH_SCRIPT if layout.experiment.roles[name].command is None else COMMAND_SCRIPT
 
 
 def container_command(layout: Layout, name: str) -> tuple[str, ...]:
-    """The container's command: the script for launched roles, the role's own command for the others, () for the image's
-    own command."""
+    """Return the container's command: the script for launched roles, the role's own command for the others, () for the
+    image's own command."""
     stay = ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{STAY_SCRIPT}") if layout.stays(name) else ()
     if name in layout.launched:
         return (*stay, "/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(layout, name)}")
@@ -128,7 +128,7 @@ def container_command(layout: Layout, name: str) -> tuple[str, ...]:
 
 
 def container_args(layout: Layout, name: str) -> tuple[str, ...]:
-    """The container's arguments: the words of the user that the script passes to the program that it starts."""
+    """Return the container's arguments: the words of the user that the script passes to the program that it starts."""
     launcher, role = layout.experiment.launcher, layout.experiment.roles[name]
     if layout.launching is not None:
         return _words(launcher) if name == layout.launching else ()
@@ -147,27 +147,19 @@ def _words(launcher: Launcher) -> tuple[str, ...]:
 
 
 def start_script(launcher: Launcher) -> str:
-    """The name of the file with the line that starts the launcher."""
+    """Return the name of the file with the line that starts the launcher."""
     return "torchrun_elastic.sh" if launcher.elastic is not None else _STARTS[launcher.kind]
 
 
-def _launch_script(layout: Layout) -> str:
+def _launch_script(layout: Layout, name: str) -> str:
+    """Return the content of the script with this name (`script_name`)."""
+    if name == SERVE_SCRIPT:
+        return script("start.sh") + script("serve.sh" if layout.naming.agent is None else "keep_up.sh")
+    if name == COMMAND_SCRIPT:
+        return _start(layout) + script("command.sh")
     return _start(layout, _waits(layout)) + script(start_script(layout.experiment.launcher), without=_left_out(layout))
 
 
-def _command_script(layout: Layout) -> str:
-    return _start(layout) + script("command.sh")
-
-
-def _serve_script(layout: Layout) -> str:
-    return script("start.sh") + script("serve.sh" if layout.naming.agent is None else "keep_up.sh")
-
-
-_SCRIPTS: dict[str, Callable[[Layout], str]] = {
-    defaults.LAUNCH_SCRIPT: _launch_script,
-    COMMAND_SCRIPT: _command_script,
-    SERVE_SCRIPT: _serve_script,
-}
 # The file with the line that starts, by launcher; an elastic torchrun has its own.
 _STARTS = {
     "torchrun": "torchrun.sh",
@@ -180,8 +172,8 @@ _STARTS = {
 
 
 def _start(layout: Layout, waits: str | None = None) -> str:
-    """The beginning of a script: who this pod is, its SSH server, and what it waits for (a section of start.sh, or
-    nothing)."""
+    """Return the beginning of a script: who this pod is, its SSH server, and what it waits for (a section of start.sh,
+    or nothing)."""
     sections = _world(layout)
     if _mpi_hosts(layout):
         sections.add("open-mpi")
@@ -193,7 +185,7 @@ def _start(layout: Layout, waits: str | None = None) -> str:
 
 
 def _world(layout: Layout) -> set[str]:
-    """The sections of start.sh that tell a pod its place in the world."""
+    """Return the sections of start.sh that tell a pod its place in the world."""
     launcher = layout.experiment.launcher
     if launcher.tensorflow is not None:
         sections, behind = ({"tf-config"} if layout.tf_config else set()), "tf-config-own-port"
@@ -205,8 +197,8 @@ def _world(layout: Layout) -> set[str]:
 
 
 def _waits(layout: Layout) -> str | None:
-    """The section of start.sh that waits for other pods; None where there are none, or where the operator waits for
-    them."""
+    """Return the section of start.sh that waits for other pods; None where there are none, or where the operator waits
+    for them."""
     experiment = layout.experiment
     if experiment.launcher.over_ssh is not None:
         if experiment.runtime is not None:
@@ -226,7 +218,7 @@ def _mpi_hosts(layout: Layout) -> bool:
 
 
 def _left_out(layout: Layout) -> tuple[str, ...]:
-    """The words of the launcher's file that this job must not have; the file says why."""
+    """Return the words of the launcher's file that this job must not have; the file says why."""
     experiment = layout.experiment
     accelerate = experiment.launcher.accelerate
     if accelerate is not None:
@@ -238,8 +230,8 @@ def _left_out(layout: Layout) -> tuple[str, ...]:
 
 
 def _tf_config(layout: Layout) -> str:
-    """The TF_CONFIG of every pod, with marks for its own task. Peers have their stable addresses; the evaluator is not
-    part of the cluster."""
+    """Return the TF_CONFIG of every pod, with marks for its own task. Peers have their stable addresses; the evaluator
+    is not part of the cluster."""
     experiment = layout.experiment
     cluster = {
         str(task_type(experiment, name)): [
@@ -249,9 +241,4 @@ def _tf_config(layout: Layout) -> str:
         for name, role in experiment.roles.items()
         if in_world(experiment, name)
     }
-    return (
-        json.dumps({"cluster": cluster, "task": {"type": "@TYPE@", "index": 0}}).replace(
-            '"index": 0', '"index": @INDEX@'
-        )
-        + "\n"
-    )
+    return f'{{"cluster": {json.dumps(cluster)}, "task": {{"type": "@TYPE@", "index": @INDEX@}}}}\n'

@@ -15,7 +15,7 @@ SSHD_CONFIG, SSHD_SCRIPT, SESSION_SCRIPT = "sshd_config", "sshd.sh", "session.sh
 
 
 def sshd_config(folder: str) -> str:
-    """sshd's configuration; `folder` holds the keys. The script that starts sshd adds the port and the forced
+    """Return sshd's configuration; `folder` holds the keys. The script that starts sshd adds the port and the forced
     command."""
     return f"""\
 # Rendered by trainform. Port and ForceCommand: see {SSHD_SCRIPT}.
@@ -46,20 +46,16 @@ Subsystem sftp internal-sftp
 
 
 def ssh_files(folder: str) -> dict[str, str]:
-    """The files that a pod needs in its launch volume to serve SSH, by file name; `folder` holds the keys."""
-    return {
-        SSHD_CONFIG: sshd_config(folder),
-        SSHD_SCRIPT: script(SSHD_SCRIPT),
-        SESSION_SCRIPT: script(SESSION_SCRIPT),
-    }
+    """Return the files that a pod needs in its launch volume to serve SSH, by file name; `folder` holds the keys."""
+    return {SSHD_CONFIG: sshd_config(folder), SSHD_SCRIPT: script(SSHD_SCRIPT), SESSION_SCRIPT: script(SESSION_SCRIPT)}
 
 
 FIRST_POD_SCRIPT = "first_pod.sh"
 
 
 def step_roles(experiment: Experiment, step: Step) -> tuple[str, ...]:
-    """The roles whose pods run the step. With `first-pod` it is the role of that pod, for which the others wait: the
-    pod that launches, otherwise the first in order of rank."""
+    """Return the roles whose pods run the step. With `first-pod` it is the role of that pod, for which the others wait:
+    the pod that launches, otherwise the first in order of rank."""
     named = [name for name, role in experiment.roles.items() if role.ranked] if step.roles is None else step.roles
     if step.on != FIRST_POD:
         return tuple(dict.fromkeys(named))
@@ -70,9 +66,9 @@ def step_roles(experiment: Experiment, step: Step) -> tuple[str, ...]:
 
 
 def in_first_pod(experiment: Experiment, name: str) -> tuple[str, ...]:
-    """The steps that only the first of the role's pods runs, by their names. A script decides that in the pods, since
-    they share a template; the template of a role that scales in place must not depend on the current number of its
-    replicas."""
+    """Return the steps that only the first of the role's pods runs, by their names. A script decides that in the pods,
+    since they share a template; the template of a role that scales in place must not depend on the current number of
+    its replicas."""
     role = experiment.roles[name]
     scales = name != launching_role(experiment) and (not role.ranked or experiment.elastic)
     if role.replicas <= 1 and not scales:
@@ -82,22 +78,21 @@ def in_first_pod(experiment: Experiment, name: str) -> tuple[str, ...]:
 
 
 def containers(steps: Iterable[Step], first: Collection[str], mount: str) -> tuple[InitContainer, ...]:
-    """The steps as init containers. first: those that only the first pod runs. mount: the folder of the launch
+    """Return the steps as init containers. first: those that only the first pod runs. mount: the folder of the launch
     files."""
     return tuple(
         InitContainer(
             name=step.name,
             image=step.image,
-            command=[*(_script(mount, FIRST_POD_SCRIPT) if step.name in first else ()), *_command(step, mount)],
+            command=[
+                *(_script(mount, FIRST_POD_SCRIPT) if step.name in first else ()),
+                *(_script(mount, CHECKOUT_SCRIPT) if step.command is None else step.command),
+            ],
             # In a value Kubernetes expands only variables that are defined before it, such as a token in the address.
             env=step.env | checkout_env(step),
         )
         for step in steps
     )
-
-
-def _command(step: Step, mount: str) -> list[str]:
-    return _script(mount, CHECKOUT_SCRIPT) if step.command is None else step.command
 
 
 def _script(mount: str, name: str) -> list[str]:
@@ -110,12 +105,12 @@ KEY_MOUNT = "/etc/trainform-git"
 
 
 def checkouts(steps: Iterable[Step]) -> tuple[Checkout, ...]:
-    """The checkouts of these steps, each with the name of its volume."""
+    """Return the checkouts of these steps, each with the name of its volume."""
     return tuple(Checkout(step.name, step.git, f"checkout-{step.name}") for step in steps if step.git is not None)
 
 
 def checkout_env(step: Step) -> dict[str, str | EnvSource]:
-    """The variables of the step's script; empty for a step that is a command."""
+    """Return the variables of the step's script; empty for a step that is a command."""
     git = step.git
     if git is None:
         return {}

@@ -42,19 +42,19 @@ class Resource(Struct, frozen=True):
 
     @property
     def is_ours(self) -> bool:
-        """True if a component of trainform registered it: only its Secrets hold secret values. An object that a program
-        puts below the component lacks the label."""
+        """Return True if a component of trainform registered it: only its Secrets hold secret values. An object that a
+        program puts below the component lacks the label."""
         [(label, name)] = defaults.MANAGED_BY.items()
         return COMPONENT in self.parent and self.label(label) == name
 
     @property
     def key(self) -> str:
-        """Key (`Manifest.key`) of an object that trainform rendered; otherwise the name of the resource."""
+        """Return the key (`Manifest.key`) of an object that trainform rendered; otherwise the name of the resource."""
         return key_of_resource(self.name, self.parent) if self.is_ours else self.name
 
     @property
     def owner(self) -> str:
-        """Name of the experiment that owns the object; without one, the name of the resource."""
+        """Return the name of the experiment that owns the object; without one, the name of the resource."""
         experiment = self.label(defaults.NAME_LABEL) if self.is_ours else None
         return self.name if experiment is None else experiment
 

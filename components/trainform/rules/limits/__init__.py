@@ -1,5 +1,5 @@
 """The limits of an environment: one table of rules (`table`) for rendered objects of trainform or of other programs.
 
-`judged` defines the input of the rules, and `rule` rules and findings. `origins` finds the field of an experiment that
-causes a finding, and `waivers` applies the waivers of an experiment.
+`rule` defines rules, findings and the objects that are judged. `origins` finds the field of an experiment that causes a
+finding, and `table` applies the waivers of an experiment.
 """

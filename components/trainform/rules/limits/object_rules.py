@@ -24,10 +24,12 @@ ASK_WEIGHT = "write less, or ask the platform team for limits.max_queue_weight"
 def allowed_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield queues that experiments may not name in this environment, each name once."""
     allowed = _allowed(judged, environment)
+    if allowed is None:
+        return
     found: set[str] = set()
-    for named in judged.names if allowed is not None else ():
+    for named in judged.names:
         name = _queue(named, environment)
-        if allowed is not None and name is not None and name not in allowed and name not in found:
+        if name is not None and name not in allowed and name not in found:
             found.add(name)
             words = not_allowed("this queue", allowed, "queues", environment)
             yield Finding(named.where, name, *words, named.template, named.key, everywhere=True)
@@ -50,9 +52,10 @@ def own_queues(judged: Judged, environment: Environment) -> Iterator[Finding]:
             reason = f"the environment {environment.name} does not let experiments bring queues of their own"
             # a waiver of the queue is bound to its fields too
             yield Finding("metadata.name", name, reason, "name a queue of the environment", key=key, bound=[name, spec])
-        if limits.max_queue_weight is not None and _number(spec.get("weight")) > limits.max_queue_weight:
+        weight = spec.get("weight")
+        if limits.max_queue_weight is not None and isinstance(weight, int) and weight > limits.max_queue_weight:
             reason = f"the weight is more than the environment {environment.name} allows ({limits.max_queue_weight})"
-            yield Finding("spec.weight", spec["weight"], reason, ASK_WEIGHT, key=key)
+            yield Finding("spec.weight", weight, reason, ASK_WEIGHT, key=key)
 
 
 def _allowed(judged: Judged, environment: Environment) -> Mapping[str, None] | None:
@@ -78,10 +81,6 @@ def queues_in(judged: Judged) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for key, body in judged.of_kind("Queue"):
         if str(body.get("apiVersion")).startswith(GROUP):
             yield key, str(mapping(body.get("metadata")).get("name")), mapping(body.get("spec"))
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 SYSTEM_PREFIX = "system-"
@@ -213,7 +212,8 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
     most = None if limit is None else seconds(str(limit))
     for template in judged.templates:
         longest = LONGEST_GRACE if most is None else max(FREE_GRACE, min(most, LONGEST_GRACE))
-        grace = _grace(template)
+        given = template.spec.get(GRACE)  # the pods have it to end, also after their deadline
+        grace = given if isinstance(given, int) else FREE_GRACE
         if grace > longest:
             reason = f"the pods may take longer to end than the environment {environment.name} allows ({longest} s)"
             yield Finding(f"spec.{GRACE}", grace, reason, f"write {longest} there, or less", template)
@@ -224,12 +224,6 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
             reason = f"the pods may run longer than the environment {environment.name} allows ({limit})"
             fix = f"write under `roles.{template.role}`: `pod_overrides: {{spec: {{{DEADLINE}: {left}}}}}`, or less"
             yield Finding(f"spec.{DEADLINE}", deadline, reason, fix, template)
-
-
-def _grace(template: Template) -> int:
-    """Return the seconds that the pods have to end, also after their deadline."""
-    given = template.spec.get(GRACE)
-    return given if isinstance(given, int) else FREE_GRACE
 
 
 def _deadline(template: Template) -> int | None:

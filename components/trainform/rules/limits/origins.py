@@ -40,14 +40,9 @@ CLAIM, QUEUE = "claim-", "queue-"  # prefixes of keys of objects
 def problem_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> Problem:
     """Return the problem of a finding in an experiment's objects, at the field of the experiment."""
     finding = judgement.finding
-    return Problem(
-        field_of(judgement, plan, experiment),
-        finding.value,
-        finding.reason,
-        finding.fix,
-        code=judgement.rule.code,
-        fingerprint=judgement.fingerprint(plan.experiment),
-    )
+    path = field_of(judgement, plan, experiment)
+    code, fingerprint = judgement.rule.code, judgement.fingerprint(plan.experiment)
+    return Problem(path, finding.value, finding.reason, finding.fix, code=code, fingerprint=fingerprint)
 
 
 def platform_problem(judgement: Judgement, environment: Environment) -> Problem:

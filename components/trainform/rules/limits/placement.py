@@ -8,7 +8,7 @@ from typing import Any
 from trainform import defaults
 from trainform.manifests.manifest import mapping, mappings
 from trainform.rules.limits.resources import Demand, with_demands
-from trainform.rules.limits.rule import Finding, Judged, not_allowed
+from trainform.rules.limits.rule import Finding, Judged, Named, not_allowed
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.roles import Toleration
 
@@ -31,7 +31,9 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield pods that bypass the environment's admission, by their scheduler or their queue."""
     if not judged.admitted:
         return
-    yield from _other_admission(judged, environment)
+    of_kueue = [named for named in judged.names if named.what == "queue" and named.admission == defaults.KUEUE]
+    if environment.admission != defaults.KUEUE:
+        yield from _other_admission(of_kueue, environment)
     needed = DEFAULT_SCHEDULER if environment.admission == defaults.KUEUE else environment.admission
     for template in judged.templates:
         own = template.spec.get("schedulerName")
@@ -41,7 +43,9 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 f"the scheduler is not {needed}, so the pods bypass the queues of the environment {environment.name}"
             )
             yield Finding("spec.schedulerName", chosen, reason, f"write `schedulerName: {needed}`", template)
-    if environment.admission == defaults.KUEUE and judged.templates and not _in_queue(judged):
+    # Kueue reads the label of the job, not that of its pods
+    in_queue = any(named.template is None for named in of_kueue)
+    if environment.admission == defaults.KUEUE and judged.templates and not in_queue:
         reason = (
             f"no label gives the pods to a queue of {environment.admission.capitalize()}, so they bypass the queues "
             f"of the environment {environment.name}"
@@ -50,13 +54,10 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
         yield Finding(JOB_LABEL, None, reason, fix, judged.templates[0])
 
 
-def _other_admission(judged: Judged, environment: Environment) -> Iterator[Finding]:
+def _other_admission(of_kueue: list[Named], environment: Environment) -> Iterator[Finding]:
     """Yield labels that give jobs or pods to Kueue if Volcano admits jobs, each queue once. If Kueue admits jobs, names
     of Volcano's queues have no effect: another scheduler places the pods."""
-    if environment.admission == defaults.KUEUE:
-        return
-    others = [named for named in judged.names if named.what == "queue" and named.admission == defaults.KUEUE]
-    for named in {str(named.value): named for named in reversed(others)}.values():
+    for named in {str(named.value): named for named in reversed(of_kueue)}.values():
         admits = f"in the environment {environment.name} {environment.admission.capitalize()} admits jobs"
         reason = f"it gives the job to a queue of Kueue, and {admits}"
         fix = "remove it, or use an environment with Kueue's admission"
@@ -108,20 +109,11 @@ def tolerations(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 yield Finding(where, key, *words, template, bound=given)
 
 
-def _in_queue(judged: Judged) -> bool:
-    """Return True if an object has the label. Kueue reads the label of the job, not that of its pods."""
-    return any(
-        named.template is None and named.what == "queue" and named.admission == defaults.KUEUE for named in judged.names
-    )
-
-
 def _selectors(asked: list[Demand], environment: Environment) -> Iterator[tuple[str, Mapping[str, str]]]:
     kinds = {demand.kind: environment.accelerators[demand.kind].node_selector for demand in asked}
     own = {key for labels in kinds.values() for key in labels}  # a kind may narrow the environment's label
-    yield (
-        f"the environment {environment.name}",
-        {key: value for key, value in environment.node_selector.items() if key not in own},
-    )
+    of_environment = {key: value for key, value in environment.node_selector.items() if key not in own}
+    yield f"the environment {environment.name}", of_environment
     yield from ((f"the accelerator {kind}", labels) for kind, labels in kinds.items())
 
 

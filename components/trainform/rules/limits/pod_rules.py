@@ -64,20 +64,16 @@ def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Findin
 
 def root(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield containers that run as root, or whose image decides it, unless the level `restricted` reports them."""
-    if _level_forbids_root(environment):
+    limits = environment.limits
+    # findings of TF-POD-1 may be warnings or waived
+    always = limits.severity.get(LEVEL, "error") == "error" and LEVEL not in limits.waivable
+    if limits.pod_security == "restricted" and always:
         return
     forbidden = f"which the environment {environment.name} forbids"
     for template in judged.templates:
         found = list(_as_root(template.body))
         if found:
             yield join_places(found, "a container may run as root", forbidden, RUN_AS, template)
-
-
-def _level_forbids_root(environment: Environment) -> bool:
-    """Return True if TF-POD-1 stops every container that may run as root: its findings may be warnings or waived."""
-    limits = environment.limits
-    always = limits.severity.get(LEVEL, "error") == "error" and LEVEL not in limits.waivable
-    return limits.pod_security == "restricted" and always
 
 
 def _as_root(body: object) -> Iterator[Place]:
@@ -219,6 +215,7 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
 
 def _entries(judged: Judged) -> Iterator[Finding]:
     """Yield entries that are such variables in every container that takes all entries of the object."""
+    reason = f"by `envFrom`, {DEVICES_REASON}"
     for kind, fields in SOURCES.items():
         for key, body in judged.of_kind(kind):
             for field in fields:
@@ -226,14 +223,7 @@ def _entries(judged: Judged) -> Iterator[Finding]:
                     given = decoded(value) if (kind, field) == ENCODED else value
                     if _gives(name) and given not in NO_DEVICES:
                         bound = [kind, value]  # no value of a Secret is shown
-                        yield Finding(
-                            f"{field}.{name}",
-                            None,
-                            f"by `envFrom`, {DEVICES_REASON}",
-                            DEVICES_FIX,
-                            key=key,
-                            bound=bound,
-                        )
+                        yield Finding(f"{field}.{name}", None, reason, DEVICES_FIX, key=key, bound=bound)
 
 
 def _gives(name: object) -> bool:
@@ -289,26 +279,22 @@ def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield images, also of image volumes, from a registry that the environment does not allow."""
     limits = environment.limits
     allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
-    for finding in (*_images(judged), *_push_targets(judged)) if allowed else ():
-        if not is_reference(str(finding.value)):
+    pushed = (Finding(each.where, each.repository, "", "", key=each.key) for each in judged.add_ons if each.repository)
+    for finding in (*_images(judged), *pushed) if allowed else ():
+        image = str(finding.value)
+        if not is_reference(image):
             yield _add_reason(finding, *NO_REFERENCE)
-        elif not _under(qualified(str(finding.value)), allowed):
-            yield _add_reason(
-                finding,
-                f"the image is not from a registry that the environment allows ({list_names(limits.registries)})",
-                f"push it to {limits.registries[0]} and use that name",
-            )
+        elif not _under(qualified(image), allowed):
+            reason = f"the image is not from a registry that the environment allows ({list_names(limits.registries)})"
+            yield _add_reason(finding, reason, f"push it to {limits.registries[0]} and use that name")
 
 
 def digests(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield images without a digest: a tag may be another image tomorrow."""
     for finding in _images(judged):
         if _PINNED.search(str(finding.value)) is None:
-            yield _add_reason(
-                finding,
-                "the image is not pinned by digest, which the environment requires",
-                "write image@sha256:… as your registry shows it",
-            )
+            reason = "the image is not pinned by digest, which the environment requires"
+            yield _add_reason(finding, reason, "write image@sha256:… as your registry shows it")
 
 
 def placeholders(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -316,13 +302,6 @@ def placeholders(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for finding in _images(judged):
         if is_placeholder(str(finding.value)):
             yield _add_reason(finding, *PLACEHOLDER)
-
-
-def _push_targets(judged: Judged) -> Iterator[Finding]:
-    """Yield the repositories to which an operator pushes images, as findings without reason and fix."""
-    for add_on in judged.add_ons:
-        if add_on.repository:
-            yield Finding(add_on.where, add_on.repository, "", "", key=add_on.key)
 
 
 def _images(judged: Judged) -> Iterator[Finding]:

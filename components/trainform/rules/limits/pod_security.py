@@ -99,12 +99,12 @@ def _at(*paths: str) -> Places:
     return lambda body: (place for path in paths for place in places(body, path))
 
 
-def _contexts(path: str) -> Places:
-    """Return a function that yields a field of the security context of the pod and of each container."""
-    return _at(f"spec.securityContext.{path}", f"spec.*.securityContext.{path}")
+def _contexts(*fields: str) -> Places:
+    """Return a function that yields fields of the security context of the pod and of each container."""
+    return _at(*(f"{holder}.securityContext.{field}" for field in fields for holder in ("spec", "spec.*")))
 
 
-def effective(body: object, path: str) -> Iterator[Place]:
+def _effective(body: object, path: str) -> Iterator[Place]:
     """Yield a field of each container's security context, or of the pod's if the container does not set it; and that
     of the pod if it is set."""
     (of_pod,) = places(body, f"spec.securityContext.{path}")
@@ -112,10 +112,6 @@ def effective(body: object, path: str) -> Iterator[Place]:
         yield of_pod
     for own in places(body, f"spec.*.securityContext.{path}"):
         yield of_pod if own.value is None else own
-
-
-def _containers_or_pod(path: str) -> Places:
-    return lambda body: effective(body, path)
 
 
 def _apparmor_annotations(body: Mapping[str, Any]) -> Iterator[Place]:
@@ -141,30 +137,9 @@ def _added(*usual: str) -> Allowed:
     return lambda place, openings: place.value in (*usual, *openings.capabilities)
 
 
-def _drops_all(place: Place, openings: Openings) -> bool:
-    return isinstance(place.value, list) and "ALL" in place.value
-
-
 def _usual_profile(place: Place, openings: Openings) -> bool:
     value = place.value
     return value in ("", "runtime/default") or (isinstance(value, str) and value.startswith("localhost/"))
-
-
-def _own_network(place: Place, openings: Openings) -> bool:
-    return openings.host_network or place.value in (None, "")
-
-
-def _open_path(place: Place, openings: Openings) -> bool:
-    return below_a_folder(place.value, openings.host_paths)
-
-
-def _restricted_volume(place: Place, openings: Openings) -> bool:
-    # hostPath has its own control, with exceptions of the environment
-    return volume_type(place) in (*RESTRICTED_VOLUMES, "hostPath")
-
-
-def _not_root(place: Place, openings: Openings) -> bool:
-    return bool(place.value != 0)
 
 
 def below_a_folder(path: object, folders: tuple[str, ...]) -> bool:
@@ -197,14 +172,14 @@ BASELINE: tuple[Control, ...] = (
     Control(
         "hostPathVolumes",
         host_paths,
-        _open_path,
+        lambda place, openings: below_a_folder(place.value, openings.host_paths),
         "a volume is a path of the node",
         "use a claim, or ask the platform team for limits.host_paths",
     ),
     Control(
         "hostProbesAndHostLifecycle",
         _at(*(f"spec.*.{handler}.{kind}.host" for handler in HANDLERS for kind in ASKING)),
-        _own_network,
+        lambda place, openings: openings.host_network or place.value in (None, ""),
         "a probe or a handler of a container calls another host",
         "remove it: the kubelet then calls the pod itself",
     ),
@@ -223,7 +198,7 @@ BASELINE: tuple[Control, ...] = (
     ),
     Control(
         "seLinuxUserAndRole",
-        lambda body: (place for part in ("user", "role") for place in _contexts(f"seLinuxOptions.{part}")(body)),
+        _contexts("seLinuxOptions.user", "seLinuxOptions.role"),
         _one_of(None, ""),
         "a user or role of SELinux is set",
     ),
@@ -256,7 +231,8 @@ RESTRICTED: tuple[Control, ...] = (
     Control(
         "restrictedVolumes",
         volume_sources,
-        _restricted_volume,
+        # hostPath has its own control, with exceptions of the environment
+        lambda place, openings: volume_type(place) in (*RESTRICTED_VOLUMES, "hostPath"),
         "a volume is of a type that this level does not have",
         "use a claim, or ask the platform team for another limits.pod_security",
     ),
@@ -270,7 +246,7 @@ RESTRICTED: tuple[Control, ...] = (
     ),
     Control(
         "runAsNonRoot",
-        _containers_or_pod("runAsNonRoot"),
+        lambda body: _effective(body, "runAsNonRoot"),
         _one_of(True),
         "a container may run as root",
         f"{RUN_AS}; pods that set it themselves need `runAsNonRoot: true`",
@@ -278,13 +254,13 @@ RESTRICTED: tuple[Control, ...] = (
     Control(
         "runAsUser",
         _contexts("runAsUser"),
-        _not_root,
+        lambda place, openings: bool(place.value != 0),
         "a container runs as root",
         "choose the number of another user of the image",
     ),
     Control(
         "seccompProfile_restricted",
-        _containers_or_pod("seccompProfile.type"),
+        lambda body: _effective(body, "seccompProfile.type"),
         _one_of(*PROFILES),
         "a container has no seccomp profile",
         "set `seccompProfile: {type: RuntimeDefault}` there",
@@ -294,7 +270,7 @@ RESTRICTED: tuple[Control, ...] = (
     Control(
         "capabilities_dropped",
         _at("spec.*.securityContext.capabilities.drop"),
-        _drops_all,
+        lambda place, openings: isinstance(place.value, list) and "ALL" in place.value,
         "a container does not drop all capabilities",
         "set `capabilities: {drop: [ALL]}` there",
         linux=True,

@@ -54,19 +54,16 @@ def by_kind(judged: Judged, environment: Environment) -> dict[str, list[Demand]]
 def with_demands(judged: Judged, environment: Environment) -> Iterator[tuple[Template, list[Demand]]]:
     """Yield each template with the demands of its pods, in the order of the environment's kinds."""
     kinds: dict[str, list[str]] = {}
-    for name, kind in environment.accelerators.items():
-        kinds.setdefault(kind.resource, []).append(name)
+    for name, accelerator in environment.accelerators.items():
+        kinds.setdefault(accelerator.resource, []).append(name)
     for template in judged.templates:
-        yield template, [*_demands_of(template, kinds, environment)]
-
-
-def _demands_of(template: Template, kinds: Mapping[str, list[str]], environment: Environment) -> Iterator[Demand]:
-    asked = template.resources
-    for resource, names in kinds.items():
-        each = template.pod_request(resource) if resource in asked else 0
-        if each:
-            kind, ports = _kind_of(template, sorted(names), environment), template.node_ports()
-            yield Demand(template.role, kind, math.ceil(each), template.replicas, template.min_available, ports)
+        asked, found = template.resources, list[Demand]()
+        for resource, names in kinds.items():
+            each = math.ceil(template.pod_request(resource)) if resource in asked else 0
+            if each:
+                kind, ports = _kind_of(template, sorted(names), environment), template.node_ports()
+                found.append(Demand(template.role, kind, each, template.replicas, template.min_available, ports))
+        yield template, found
 
 
 def _kind_of(template: Template, names: Sequence[str], environment: Environment) -> str:
@@ -100,7 +97,9 @@ MEBIBYTE = 2**20
 
 def extended(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield extended resources, and templates of device claims, that the environment does not offer."""
-    offered = _offered(environment)
+    kinds = (kind.resource for kind in environment.accelerators.values())
+    fabric = () if environment.rdma is None else (environment.rdma.resource,)
+    offered = dict.fromkeys([*kinds, *fabric, *environment.limits.resources])
     for template in judged.templates:
         for where, holder in [("spec", template.spec), *template.named_containers]:
             for resource, (field, asked) in _extended(holder).items():
@@ -165,12 +164,6 @@ def _extended(holder: dict[str, Any]) -> dict[str, tuple[str, object]]:
             if is_extended(resource) and quantity(asked) != 0:
                 found.setdefault(resource, (field, asked))
     return found
-
-
-def _offered(environment: Environment) -> dict[str, None]:
-    kinds = (kind.resource for kind in environment.accelerators.values())
-    fabric = () if environment.rdma is None else (environment.rdma.resource,)
-    return dict.fromkeys([*kinds, *fabric, *environment.limits.resources])
 
 
 def _claims(template: Template, environment: Environment) -> Iterator[Finding]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
+
+from msgspec import structs
 
 from trainform import defaults
 from trainform.console.secrets import has_shape, is_secret, name_of, secret_in, secret_words
@@ -28,41 +29,25 @@ ENCODED = "binaryData"
 SECRET_KEY_REF = "valueFrom: {secretKeyRef: {name: SECRET, key: KEY}}"  # noqa: S105 - no secret
 PATCHES = frozenset(["pod_overrides", "manifest_overrides"])
 
-ItemPath = Callable[[str, int, Any], str]
-"""Returns the path of an item of a list from the path of the list, the index and the item."""
-
-
-@dataclasses.dataclass(frozen=True)
-class PlainSecret:
-    """A secret as plain text."""
-
-    where: str
-    """The path, without the secret."""
-    fix: str
-    text: str = dataclasses.field(repr=False)
-    """The value that holds it, only for comparisons; never shown."""
-    reason: str = REASON
-
 
 def plain_secrets(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield texts that look like secrets, in the user's file, or in the pods and objects of a program."""
     if judged.written:
-        for secret in secrets_in(judged.written, _index_path):
-            yield Finding(secret.where, MASK, secret.reason, secret.fix)
+        yield from (finding for _, finding in _search(judged.written, _index_path))
         return
     texts = set()
     for template in judged.templates:
-        for secret in secrets_in(template.body, item_path):
-            texts.add(secret.text)
-            yield Finding(secret.where, MASK, secret.reason, secret.fix, template)
+        for text, finding in _search(template.body, _named_path):
+            texts.add(text)
+            yield structs.replace(finding, template=template)
     searched = {id(template.body) for template in judged.templates}  # most objects hold the same mappings
     for key, body in judged.objects.items():
-        for secret in secrets_in(without_content(body), item_path, searched):
-            if secret.text not in texts:
-                yield Finding(secret.where, MASK, secret.reason, secret.fix, None, key)
+        for text, finding in _search(_without_content(body), _named_path, searched):
+            if text not in texts:
+                yield structs.replace(finding, key=key)
 
 
-def without_content(body: Any) -> Any:
+def _without_content(body: Any) -> Any:
     """Return the object without the data of a Secret; a list of objects without those of each."""
     if not isinstance(body, dict):
         return body
@@ -70,22 +55,19 @@ def without_content(body: Any) -> Any:
     if body.get("kind") == "Secret" and body.get("apiVersion") in (None, "v1"):
         return {key: value for key, value in body.items() if key not in SECRET_CONTENT}
     if isinstance(body.get("items"), list):
-        return {**body, "items": [without_content(item) for item in body["items"]]}
+        return {**body, "items": [_without_content(item) for item in body["items"]]}
     return body
 
 
-def secrets_in(data: Any, name_item: ItemPath, searched: Set[int] = frozenset()) -> list[PlainSecret]:
-    """Return every secret in plain data. searched: the identities of mappings to leave out."""
-    search = _Search(name_item, searched)
-    search.walk(data, "", "")
-    return search.found
+ItemPath = Callable[[str, int, Any], str]
+"""Returns the path of an item of a list from the path of the list, the index and the item."""
 
 
 def _index_path(path: str, index: int, item: Any) -> str:
     return f"{path}[{index}]"
 
 
-def item_path(path: str, index: int, item: Any) -> str:
+def _named_path(path: str, index: int, item: Any) -> str:
     """Return the path of an item of an object's list, by its name if it has one."""
     name = item.get("name") if isinstance(item, dict) else None
     if not isinstance(name, str):
@@ -93,39 +75,34 @@ def item_path(path: str, index: int, item: Any) -> str:
     return f"{path}.{name if secret_in(name) is None else MASK}"
 
 
-class _Search:
-    """A search through plain data. path: of the data. name: of the field or variable that holds it."""
+def _search(
+    data: Any, item_path: ItemPath, searched: Set[int] = frozenset(), path: str = "", name: str = ""
+) -> Iterator[tuple[str, Finding]]:
+    """Yield each text in plain data that holds a secret, with its finding, which does not contain the secret.
 
-    def __init__(self, name_item: ItemPath, searched: Set[int]) -> None:
-        self.found: list[PlainSecret] = []
-        self._name_item = name_item
-        self._searched = searched
-
-    def walk(self, data: Any, path: str, name: str) -> None:
-        if isinstance(data, dict):
-            if id(data) not in self._searched:
-                self._mapping(data, path, name)
-        elif isinstance(data, list) and {*map(type, data)} == {str}:
-            for index, variable in secret_words(data).items():
-                where, text = f"{path}[{index}]", data[index]
-                self.found.append(PlainSecret(where, _fix_command(path, variable, text), text))
-        elif isinstance(data, list):
-            for index, item in enumerate(data):
-                self.walk(item, self._name_item(path, index, item), name)
-        elif data is not None and is_secret(name, data):
-            text = data if isinstance(data, str) else shorten(data)
-            self.found.append(PlainSecret(path, _fix(path, name, text), text))
-
-    def _mapping(self, data: dict[Any, Any], path: str, name: str) -> None:
-        for key, value in data.items():
+    searched: the identities of mappings to leave out. path: of the data. name: of the field or variable that holds it.
+    """
+    if isinstance(data, dict):
+        for key, value in data.items() if id(data) not in searched else ():
             is_plain = secret_in(str(key)) is None
             shown = str(key) if is_plain else MASK
             where = f"{path}.{shown}" if path else shown
             if not is_plain:
-                self.found.append(PlainSecret(where, ELSEWHERE, str(key), KEY_REASON))
+                yield str(key), Finding(where, MASK, KEY_REASON, ELSEWHERE)
             if key == ENCODED and isinstance(value, dict):
                 value = {file: decoded(text) for file, text in value.items()}
-            self.walk(value, where, name_of(key, data, name) if key == "value" else str(key))
+            inner = name_of(key, data, name) if key == "value" else str(key)
+            yield from _search(value, item_path, searched, where, inner)
+    elif isinstance(data, list) and {*map(type, data)} == {str}:
+        for index, variable in secret_words(data).items():
+            fix = _fix_command(path, variable, data[index])
+            yield data[index], Finding(f"{path}[{index}]", MASK, REASON, fix)
+    elif isinstance(data, list):
+        for index, item in enumerate(data):
+            yield from _search(item, item_path, searched, item_path(path, index, item), name)
+    elif data is not None and is_secret(name, data):
+        text = data if isinstance(data, str) else shorten(data)
+        yield text, Finding(path, MASK, REASON, _fix(path, name, text))
 
 
 def _fix(path: str, name: str, text: str) -> str:

@@ -324,19 +324,15 @@ def _notes(
     accepted: set[tuple[str, str]],
     today: datetime.date | None,
 ) -> Iterator[str]:
-    """Yield notes on waivers that hold, that have expired, or whose finding does not exist."""
+    """Yield notes on waivers that hold, or whose finding does not exist."""
     for index, waiver in enumerate(waivers):
         if waiver.rule in REVIEW_CODES:  # only a review knows these findings
             continue
-        name, problem = (waiver.rule, waiver.finding), found.get((waiver.rule, waiver.finding))
+        name = waiver.rule, waiver.finding
+        problem = found.get(name)
         if problem is None:
             yield f"waivers[{index}]: {waiver.rule} has no finding {waiver.finding} here: remove the waiver"
-        elif today is not None and today > waiver.until and name in accepted:
-            yield (
-                f"waivers[{index}]: this waiver of {waiver.rule} expired on {waiver.until}: remove it, another one "
-                "holds"
-            )
-        elif name in accepted:
+        elif today is not None and today <= waiver.until and name in accepted:
             yield (
                 f"{_place(problem)}: {problem.reason}. {waiver.owner} waives this until {waiver.until}: "
                 f"{waiver.reason} ({waiver.rule}, finding {waiver.finding})"

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from trainform.console.sections import MOST_ITEMS, Block, Item, Section, Table, bounded, counted, shown
+from trainform.console.sections import Block, Item, Section, Table, bounded, counted, shown
 from trainform.stacks.comparison.compare import Comparison, Row, Version
 
 
@@ -64,6 +64,4 @@ def _facts(versions: Sequence[Version]) -> Iterator[Item]:
 def _table(rows: Sequence[Row], names: Sequence[str]) -> tuple[Block, ...]:
     if not rows:
         return ()
-    table = Table((("field", *names), *((row.path, *map(shown, row.values)) for row in rows[:MOST_ITEMS])))
-    more = (Item(f"And {len(rows) - MOST_ITEMS} more."),) if len(rows) > MOST_ITEMS else ()
-    return (table, *more)
+    return (Table((("field", *names), *((row.path, *map(shown, row.values)) for row in rows))),)

@@ -51,11 +51,8 @@ class Reads:
 
     def has_objects(self, experiment: str, namespace: str) -> bool:
         """Return True if the namespace has a ConfigMap of the experiment: each job has one with its launch script."""
-        selector, what = (
-            labelled({defaults.NAME_LABEL: experiment}),
-            f"list the ConfigMaps of the namespace {namespace}",
-        )
-        path = path_of("ConfigMap", namespace)
+        path, what = path_of("ConfigMap", namespace), f"list the ConfigMaps of the namespace {namespace}"
+        selector = labelled({defaults.NAME_LABEL: experiment})
         return bool(self._api.find_all(path, what, parameters=selector, metadata_only=True))
 
     def objects(self, manifests: Iterable[Manifest]) -> dict[Key, Live]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -37,7 +37,7 @@ UNNOTED = (
 )
 ENDED = "The job is not in the cluster: its `ttl` deletes it some time after it has ended. That is not drift."
 Records = Mapping[tuple[str, str], DeploymentRecord | None]
-Answers = Mapping[Key, tuple[Mapping[str, object] | None, str]]
+Answers = Mapping[Key, Live]
 
 
 def find_drift(targets: Sequence[ProjectStack]) -> DriftReport:
@@ -119,8 +119,7 @@ def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Rea
         for manifest in manifests
         if (found := live[key_of(manifest)]).body is not None and needs_dry_run(manifest, found.body)
     ]
-    answers = zip(unclear, reads.dry_runs(unclear), strict=True)
-    return {key_of(manifest): (answer.body, answer.reason) for manifest, answer in answers}
+    return dict(zip(map(key_of, unclear), reads.dry_runs(unclear), strict=True))
 
 
 def _compared(
@@ -135,7 +134,6 @@ def _compared(
     if expected.basis == "files" and there and not written:
         return _report(target, Outcome.not_deployed, notes=[NO_PLATFORM])
     objects, not_compared, notes = list[ObjectDrift](), list[NotCompared](), [*expected.notes]
-    read = 0
     for manifest, found in zip(expected.manifests, there, strict=True):
         name = f"{manifest.body['kind']} {manifest.body['metadata']['name']}"
         if found.reason and manifest.body["kind"] == SECRETS:  # reading drift needs no permission for Secrets
@@ -143,28 +141,26 @@ def _compared(
         elif found.reason:
             not_compared.append(NotCompared(what=name, reason=found.reason))
         elif found.body is None:
-            read += 1
             if manifest.is_job and expected.ends:
                 notes.append(ENDED)
             elif expected.basis != "other version" or manifest.is_job:
                 objects.append(gone(manifest))
         else:
-            read += 1
             if not is_noted(found.body):
                 not_compared.append(NotCompared(what=name, reason=UNNOTED))
-            answer, refused = answers.get(key_of(manifest), (None, ""))
-            result = compared(manifest, found.body, answer, expected.basis)
-            if refused:
-                notes.append(f"{name} is compared without the API server, which answers the dry run with: {refused}.")
+            answer = answers.get(key_of(manifest), Live(None))
+            result = compared(manifest, found.body, answer.body, expected.basis)
+            if answer.reason:
+                reason = f"which answers the dry run with: {answer.reason}"
+                notes.append(f"{name} is compared without the API server, {reason}.")
             if result.state != "as deployed" or result.others:
                 objects.append(result)
+    read = sum(not found.reason for found in there)
     drifted = any(each.state != "as deployed" for each in objects)
     outcome = Outcome.drift if drifted else Outcome.incomplete if not_compared else Outcome.in_sync
     revision = "" if record is None or record.record is None else record.record.revision
-    return _report(
-        target, outcome, objects=objects, not_compared=not_compared, notes=notes,
-        compared=read, revision=revision
-    )  # fmt: skip
+    done: dict[str, Any] = {"not_compared": not_compared, "notes": notes, "compared": read, "revision": revision}
+    return _report(target, outcome, objects, **done)
 
 
 def _failed(target: ProjectStack, what: str, reason: str) -> StackDrift:
@@ -194,22 +190,13 @@ _OWNERSHIP = frozenset(ownership("", environment=""))
 def commands(objects: Sequence[ObjectDrift], stack: str) -> list[str]:
     """Return the commands in their order. The preflight refuses an object without trainform's labels, so these come
     first. A Service with another port number is created again: an apply would add a second port of the same name."""
-    return [*_relabel(objects), *_make_again(objects), PUT_BACK.format(stack=shlex.quote(stack))]
-
-
-def _relabel(objects: Iterable[ObjectDrift]) -> Iterator[str]:
+    relabel, delete = list[str](), list[str]()
     for each in objects:
+        where = ["-n", each.namespace] if each.namespace else []
         labels = {field.path.removeprefix(LABELS): field.was for field in each.fields if field.path.startswith(LABELS)}
         lost = [f"{name}={value}" for name, value in labels.items() if name in _OWNERSHIP]
         if lost:
-            yield shlex.join(["kubectl", "label", each.kind.lower(), each.name, *_where(each), "--overwrite", *lost])
-
-
-def _make_again(objects: Iterable[ObjectDrift]) -> Iterator[str]:
-    for each in objects:
+            relabel.append(shlex.join(["kubectl", "label", each.kind.lower(), each.name, *where, "--overwrite", *lost]))
         if each.kind == "Service" and any(_NUMBER.fullmatch(field.path) for field in each.fields):
-            yield shlex.join(["kubectl", "delete", "service", each.name, *_where(each)])
-
-
-def _where(each: ObjectDrift) -> list[str]:
-    return ["-n", each.namespace] if each.namespace else []
+            delete.append(shlex.join(["kubectl", "delete", "service", each.name, *where]))
+    return [*relabel, *delete, PUT_BACK.format(stack=shlex.quote(stack))]

@@ -62,12 +62,8 @@ def _row(stack: StackDrift) -> tuple[str, ...]:
     others = sum(len(each.others) for each in stack.objects)
     known = stack.compared > 0 or bool(stack.objects)
     revision = stack.revision if stack.revision else "none" if known else UNKNOWN
-    return (
-        stack.stack,
-        revision,
-        stack.outcome.value,
-        *(str(count) if known else UNKNOWN for count in (*counts, others)),
-    )
+    numbers = (str(count) if known else UNKNOWN for count in (*counts, others))
+    return (stack.stack, revision, stack.outcome.value, *numbers)
 
 
 def _stack(stack: StackDrift, read_at: str) -> list[Section]:

@@ -26,7 +26,7 @@ from trainform.deployed.releases.release import GateWaiver, PromotionRecord, Rel
 from trainform.deployed.releases.release_files import read_release
 from trainform.deployed.releases.source import Source, read_source
 from trainform.deployed.stacks import ProjectStack
-from trainform.errors import ClusterError, InputError, Problem
+from trainform.errors import ClusterError, InputError
 from trainform.job.check import CheckedJob, check_experiment, load_experiment
 from trainform.job.render import RenderedJob
 from trainform.plan.images import without_digest
@@ -75,12 +75,12 @@ class PreparedPromotion(Struct, frozen=True):
 
     @property
     def refused(self) -> tuple[GateResult, ...]:
-        """The gates that refuse it."""
+        """Return the gates that refuse it."""
         return tuple(each for each in self.judged if each.result == "refused")
 
     @property
     def rollback(self) -> Release | None:
-        """The rollback that the target follows."""
+        """Return the rollback that the target follows; None without one."""
         return None if self.before is None or self.before.rollback is None else self.before
 
     @property
@@ -157,7 +157,7 @@ def tags_of(request: PromotionRequest, source: Source, root: Path) -> list[str]:
     loaded = load_experiment(written, root, request.target.environment.name)
     if loaded.model is None:  # its problems are reported when the release is checked
         return [*without_digest(source.record.experiment)]
-    return [loaded.source.locate(Problem(path, None, "", "")).path for path in without_digest(resolved(loaded.model))]
+    return [loaded.source.origin(path)[0] for path in without_digest(resolved(loaded.model))]
 
 
 def _check(
@@ -172,8 +172,7 @@ def _check(
     if problems:
         raise InputError(problems)
     job, experiment = checked.or_raise(), checked.sources[0]
-    new = not_of_source(job, source)
-    return job, {experiment.locate(Problem(path, None, "", "")).path: image for path, image in new.items()}
+    return job, {experiment.origin(path)[0]: image for path, image in not_of_source(job, source).items()}
 
 
 def _deployed(request: PromotionRequest) -> tuple[Version | None, str]:

@@ -131,7 +131,7 @@ def open_key(sealed: Mapping[str, Any], stack: str, root: Path) -> bytes:
     return key.encode()
 
 
-def _config(config: Mapping[str, Any], root: Path, *words: str, text: str | None = None) -> tuple[str, dict[str, Any]]:
+def _config(config: Mapping[str, Any], root: Path, *words: str, text: str = "") -> tuple[str, dict[str, Any]]:
     """Run `pulumi config` on its own file, and return what it prints and the file."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE

@@ -83,9 +83,10 @@ def _mask_names(data: Any, names: list[str]) -> Any:
 
 
 def _planned(step: Step, hashed: Callable[[Any], str]) -> dict[str, Any]:
+    """Return what the engine does to the resource. hashed: with a key."""
     state = State({}) if step.new is None else step.new
     # A kubeconfig in a provider may have a token for minutes; the UID of the cluster is compared.
-    masked = "" if step.type.startswith(PROVIDERS) else _hash_of_hidden(state, hashed)
+    hidden = [] if step.type.startswith(PROVIDERS) else _hidden(state.unmasked(), state.inputs)
     options = {
         "type": step.type,
         "parent": state.parent,
@@ -93,18 +94,13 @@ def _planned(step: Step, hashed: Callable[[Any], str]) -> dict[str, Any]:
         "keep": state.keep,
         "protect": state.protect,
         "secrets": [each.path for each in masked_changes(step)],
-        **({"masked": masked} if masked else {}),
+        **({"masked": hashed(hidden)} if hidden else {}),
     }
     return {"(operation)": step.operation, **state.inputs, "(options)": options}
 
 
-def _hash_of_hidden(state: State, hashed: Callable[[Any], str]) -> str:
-    """Return a hash of the values that the preview masks; "" if there are none. hashed: with a key."""
-    found = _hidden(state.unmasked(), state.inputs)
-    return hashed(found) if found else ""
-
-
 def _hidden(value: Any, shown: Any) -> list[Any]:
+    """Return the values that the preview masks."""
     if isinstance(value, dict) and isinstance(shown, dict) and value.keys() == shown.keys():
         return [[key, found] for key, item in value.items() if (found := _hidden(item, shown[key]))]
     if isinstance(value, list) and isinstance(shown, list) and len(value) == len(shown):

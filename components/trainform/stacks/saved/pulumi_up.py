@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,7 +10,7 @@ from types import FrameType
 from urllib.parse import parse_qs, urlsplit
 
 from trainform.console.signals import ENDING, signal_handler
-from trainform.deployed.engine import engine_environ, printed, pulumi
+from trainform.deployed.engine import backend_url, engine_environ, printed, pulumi
 
 SERVICE_SCHEMES = ("http", "https")
 STANDARD_ERROR = 2
@@ -24,7 +23,7 @@ def engine_version(root: Path) -> str:
 
 def backend(root: Path) -> str:
     """Return where the states of stacks are kept."""
-    return place_of_backend(str(json.loads(printed(root, "whoami", "--verbose", "--json"))["url"]))
+    return place_of_backend(backend_url(root))
 
 
 def place_of_backend(url: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+from trainform.console.progress import Progress
 from trainform.errors import InputError, Problem
 from trainform.local.sandbox.addons.addon import InstalledAddOn
 from trainform.local.sandbox.addons.addon_table import ADDONS
-from trainform.local.toolchain.parts import Part
-from trainform.local.toolchain.tools import BuiltPart
+from trainform.local.toolchain.addons import ensure_addons
 
 
 def chosen_addons(text: Iterable[str]) -> tuple[str, ...]:
@@ -35,11 +35,8 @@ def add_dependencies(names: Iterable[str]) -> tuple[str, ...]:
     return found if needed == found else add_dependencies(needed)
 
 
-def required_parts(names: Iterable[str]) -> tuple[Part, ...]:
-    """Return the parts that must be built for these add-ons."""
-    return tuple(dict.fromkeys(ADDONS[name].part for name in names))
-
-
-def installed_addons(names: Iterable[str], built: Mapping[str, BuiltPart]) -> tuple[InstalledAddOn, ...]:
-    """Return the add-ons with their parts, which are built."""
-    return tuple(InstalledAddOn(ADDONS[name], built[ADDONS[name].part.folder]) for name in names)
+def install_addons(names: Iterable[str], progress: Progress) -> tuple[InstalledAddOn, ...]:
+    """Return the add-ons, after their missing parts were downloaded or built."""
+    chosen = [ADDONS[name] for name in names]
+    built = ensure_addons(dict.fromkeys(addon.part for addon in chosen), progress)
+    return tuple(InstalledAddOn(addon, built[addon.part.folder]) for addon in chosen)

@@ -5,7 +5,6 @@ CRDs and webhook rules come from the add-on's own module; only the address of th
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,18 +15,16 @@ from msgspec import Struct
 
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import WebhookCertificates
-from trainform.local.sandbox.components import Component, Context, Program
+from trainform.local.sandbox.components import Component, Context
 from trainform.local.sandbox.folder import Layout, write_private
-from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.sandbox.waiting import Condition
-from trainform.local.sandbox.webhooks import WEBHOOK_SECONDS
+from trainform.local.sandbox.webhooks import WEBHOOK_SECONDS, apply_configuration, client_config
 from trainform.local.toolchain.parts import Part
 from trainform.local.toolchain.tools import BuiltPart
 
 Manifest = Mapping[str, Any]
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 
 class Webhooks(Struct, frozen=True):
@@ -61,9 +58,9 @@ class InstalledAddOn(Struct, frozen=True):
     part: BuiltPart
 
     @property
-    def program(self) -> Program:
-        """The add-on's component and its executable."""
-        return Program(self.addon.component, self.part.binary(self.addon.component.binary))
+    def binary(self) -> Path:
+        """The executable of its component."""
+        return self.part.binary(self.addon.component.binary)
 
     @property
     def crds(self) -> tuple[Path, ...]:
@@ -82,13 +79,15 @@ class InstalledAddOn(Struct, frozen=True):
             api.apply(path, manifest)
         port = ports[self.addon.ports[0]]
         for name in self.addon.conversions:
-            webhook = {"clientConfig": _client(port, "/convert", certificates), "conversionReviewVersions": ["v1"]}
+            webhook = {
+                "clientConfig": client_config(port, "/convert", certificates.authority),
+                "conversionReviewVersions": ["v1"],
+            }
             api.merge(f"{_CRDS}/{name}", {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}})
         if self.addon.webhooks is not None:
             for file in self.part.files(f"{self.addon.name}-webhooks"):
                 for manifest in webhook_configurations(self.addon.webhooks, file.read_text(), port, certificates):
-                    kind, name = manifest["kind"].lower(), manifest["metadata"]["name"]
-                    api.apply(f"{_ADMISSION}/{kind}s/{name}", manifest)
+                    apply_configuration(api, manifest)
 
     def readiness(self, api: Api, ports: Mapping[str, int]) -> Condition:
         """Return the condition that is met when the add-on works."""
@@ -125,12 +124,7 @@ def _move_to_loopback(
     selector = webhooks.selectors.get(webhook["name"])
     return {
         **webhook,
-        "clientConfig": _client(port, webhook["clientConfig"]["service"]["path"], certificates),
+        "clientConfig": client_config(port, webhook["clientConfig"]["service"]["path"], certificates.authority),
         "timeoutSeconds": WEBHOOK_SECONDS,
         **({} if selector is None else {"objectSelector": selector}),
     }
-
-
-def _client(port: int, path: str, certificates: WebhookCertificates) -> dict[str, str]:
-    bundle = base64.b64encode(certificates.authority.read_bytes()).decode()
-    return {"url": f"https://{LOOPBACK}:{port}{path}", "caBundle": bundle}

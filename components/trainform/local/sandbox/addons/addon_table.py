@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from trainform.local.sandbox.addons.addon import AddOn, Manifest, Webhooks, config_file
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import WebhookCertificates
+from trainform.local.sandbox.cluster_objects import webhooks_admit
 from trainform.local.sandbox.components import LAST_WAVE, Component, Context
+from trainform.local.sandbox.folder import encoded
 from trainform.local.sandbox.ports import LOOPBACK, is_open
 from trainform.local.toolchain import addons as parts
 
@@ -45,10 +46,7 @@ def _configuration(api_version: str, context: Context, name: str) -> dict[str, A
 
 
 def _webhooks_admit(path: str, kind: str, spec: Manifest) -> Ready:
-    """Return a check that the webhooks admit an object in a dry run. `path`: its collection, without `/apis/`."""
-    group, version = path.split("/")[:2]
-    manifest = {"apiVersion": f"{group}/{version}", "kind": kind, "metadata": {"name": "trainform-probe"}, "spec": spec}
-    return lambda api, ports: bool(api.create(f"/apis/{path}?dryRun=All", manifest)["metadata"]["name"])
+    return lambda api, ports: webhooks_admit(api, path, kind, spec)
 
 
 def _listens(name: str) -> Ready:
@@ -115,7 +113,7 @@ def _kueue_objects(certificates: WebhookCertificates) -> dict[str, Manifest]:
         "tls.crt": certificates.server,
         "tls.key": certificates.server_key,
     }
-    data = {name: base64.b64encode(path.read_bytes()).decode() for name, path in files.items()}
+    data = {name: encoded(path) for name, path in files.items()}
     path = f"/api/v1/namespaces/{_KUEUE_NAMESPACE}"
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": _KUEUE_CERTIFICATES}, "data": data}
     return {
