@@ -56,9 +56,10 @@ def command(
     """
     from trainform.cli.progress import display
     from trainform.console.lines import echo, echo_json
+    from trainform.console.screen import PIPED_WIDTH, screen
     from trainform.job.check import check_experiment
     from trainform.local.rehearsal.probe import probed
-    from trainform.local.rehearsal.run.display import console_display
+    from trainform.local.rehearsal.run.display import ConsoleDisplay
     from trainform.local.rehearsal.run.rehearse import Options, rehearse
 
     options = Options(
@@ -72,7 +73,8 @@ def command(
     plan, rehearsed = _workload(job, processes, from_cluster)
     if probe:
         rehearsed = probed(rehearsed, plan, job.experiment.launcher)
-    outcome = rehearse(rehearsed, options, console_display(err=form is Form.JSON), display())
+    shown = ConsoleDisplay(screen(err=form is Form.JSON, piped_width=PIPED_WIDTH))
+    outcome = rehearse(rehearsed, options, shown, display())
     error = _error(rehearsed, outcome)
     if form is Form.JSON:
         echo_json(_as_dict(rehearsed, outcome, error))

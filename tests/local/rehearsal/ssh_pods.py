@@ -28,7 +28,7 @@ def docker(*words: str, content: bytes | None = None, check: bool = True) -> sub
 
 
 def archive(files: Mapping[str, str], generation: int, mode: int, group: int) -> bytes:
-    """The files as a kubelet mounts them: links into the folder of this generation, to which a link points."""
+    """Return the files as a kubelet mounts them: links into the folder of this generation, to which a link points."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as tar:
         folder = tarfile.TarInfo(f"..{generation}")
@@ -70,7 +70,7 @@ class Pod:
     secret: Volume
 
     def run(self, command: str, **env: str) -> subprocess.CompletedProcess[str]:
-        """A command beside the container's own process, with its variables."""
+        """Run a command next to the container's own process, with its variables."""
         words = [word for name, value in env.items() for word in ("-e", f"{name}={value}")]
         return docker("exec", *words, self.container, "/bin/sh", "-c", command, check=False)
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import experiment, plan
+from tests.local.rehearsal.workloads import with_probe
+from tests.support.samples import plan
 from trainform.errors import InputError
-from trainform.local.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, probe_args, probed, programs
+from trainform.local.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, probe_args, programs
 from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.plan.variables import VARIABLES
 from trainform.spec.launchers import LAUNCHERS, Launcher
@@ -47,17 +48,11 @@ def test_the_probe_stands_where_the_script_stood(launcher: dict[str, Any], words
     assert list(probe_args(Launcher.model_validate(launcher))) == words
 
 
-def with_probes(**parts: Any) -> list[dict[str, Any]]:
-    """The pods of a plan with their probes."""
-    made = plan(**parts)
-    return list(probed(workload_of_plan(made), made, experiment(**parts).launcher, seconds=30).pods)
-
-
 def test_the_watch_comes_before_the_launch_script() -> None:
     """torchrun's agents meet before any script starts, so the watch runs the launch script, which stays as it is."""
     launcher = {"torchrun": SCRIPT}
     before = workload_of_plan(plan(launcher=launcher, roles=MIXED)).pods[1]["spec"]["containers"][0]
-    pod = with_probes(launcher=launcher, roles=MIXED)[1]
+    pod = with_probe(30, launcher=launcher, roles=MIXED)[1].pods[1]
     main = pod["spec"]["containers"][0]
     assert main["command"] == ["python3", f"{MOUNT}/probe_watch.py", *before["command"]]
     assert main["args"] == ["--tee", "3", f"{MOUNT}/probe_torch.py", "--with", "torch"]
@@ -72,7 +67,7 @@ def test_the_watch_comes_before_the_launch_script() -> None:
 def test_a_pod_that_serves_ssh_keeps_its_command() -> None:
     """mpirun starts the probe there, which needs the program and its expectations."""
     parts: dict[str, Any] = {"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": MIXED}
-    first, second, _ = (pod["spec"]["containers"][0] for pod in with_probes(**parts))
+    first, second, _ = (pod["spec"]["containers"][0] for pod in with_probe(**parts)[1].pods)
     unchanged = workload_of_plan(plan(**parts)).pods[1]["spec"]["containers"][0]
     assert first["args"] == ["python3", f"{MOUNT}/probe_mpi.py"]
     assert (second["command"], second.get("args")) == (unchanged["command"], unchanged.get("args"))
@@ -83,6 +78,6 @@ def test_a_pod_that_serves_ssh_keeps_its_command() -> None:
 def test_a_role_with_a_command_of_its_own_cannot_be_probed() -> None:
     roles = {"worker": {"replicas": 2}, "reader": {"replicas": 1, "command": ["python", "/app/read.py"]}}
     with pytest.raises(InputError, match="is not started by the launcher") as refused:
-        with_probes(launcher={"torchrun": SCRIPT}, roles=roles)
+        with_probe(launcher={"torchrun": SCRIPT}, roles=roles)
     assert [problem.path for problem in refused.value.problems] == ["roles.reader.command"]
-    assert with_probes(roles=roles)[2]["spec"]["containers"][0]["args"][1] == f"{MOUNT}/probe_torch.py"
+    assert with_probe(roles=roles)[1].pods[2]["spec"]["containers"][0]["args"][1] == f"{MOUNT}/probe_torch.py"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -79,10 +82,10 @@ def test_variables_that_did_not_arrive_are_named() -> None:
         probe_world.number({"RANK": "one"}, "RANK")
 
 
-def watch(*command: str) -> subprocess.Popen[str]:
-    """The watch around a command, on this machine."""
+def watch(*command: str, **env: str) -> subprocess.Popen[str]:
+    """Start the watch around a command, on this machine."""
     words = [sys.executable, str(PROGRAMS / "probe_watch.py"), *command]
-    return subprocess.Popen(words, text=True, stdout=subprocess.PIPE)
+    return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, env={**os.environ, **env})
 
 
 def test_the_watch_ends_with_the_exit_code_of_its_command() -> None:
@@ -105,3 +108,25 @@ def test_a_watched_command_gets_the_signals() -> None:
         assert child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGTERM)
         assert child.wait(timeout=20) == 9
+
+
+def test_a_launcher_that_never_starts_is_ended_and_missing_nodes_are_named() -> None:
+    """torchrun starts no script before all nodes have met."""
+    world = {
+        "TRAINFORM_EXPECT_NAME": "worker-1",
+        "TRAINFORM_EXPECT_HOSTS": json.dumps(["localhost", "worker-1.invalid"]),
+        "TRAINFORM_EXPECT_SLOTS": json.dumps({"localhost": 1, "worker-1": 1}),
+        "TRAINFORM_EXPECT_NODES": "2",
+        "TRAINFORM_EXPECT_PROCESSES": "2",
+        "TRAINFORM_PROBE_TIMEOUT": "0",
+    }
+    silence = "worker-1 does not reach MASTER_ADDR:MASTER_PORT localhost:1: localhost is 127.0.0.1, where nothing"
+    with socket.create_server(("localhost", 0)) as server:
+        port = str(server.getsockname()[1])
+        with (
+            watch("sleep", "9", MASTER_PORT=port, **world) as met,
+            watch("sleep", "9", MASTER_PORT="1", **world) as silent,
+        ):
+            for child, reason in ((met, "missing: worker-1 (no such name)"), (silent, f"{silence} listens on port 1")):
+                output = child.communicate(timeout=20)[0]
+                assert (output, child.returncode) == (f"probe: the world did not form within 0 s: {reason}\n", 1)

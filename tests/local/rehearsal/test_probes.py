@@ -1,124 +1,81 @@
-"""The PyTorch probe under a plain command and torchrun: its lines when the world forms, and the variable or host that
-it names when the world does not. tests/engine/test_rehearsals.py tests from the cluster that worlds form under every
-launcher."""
+"""The probes of PyTorch and TensorFlow in the pods of a plan: the variable or host that they name when the world does
+not form. tests/engine/test_rehearsals.py tests from the cluster that worlds form under every launcher."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from typing import Any
 
 import pytest
 
-from tests.local.rehearsal.probed_pods import PORT, Cluster, Clusters
+from tests.local.rehearsal.workloads import changed, own_state_folder, run_rehearsal, run_to_success, with_probe
 from trainform.local.rehearsal.probe import MOUNT
-from trainform.plan.model import Pod
 
-pytestmark = pytest.mark.proof("every mistake that a probe names")
+pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("every mistake that a probe names")]
+state = pytest.fixture(autouse=True)(own_state_folder)
 
-
-TORCHRUN: dict[str, Any] = {"torchrun": {"script": "/app/train.py", "processes_per_node": 2}}
-TWO_NODES: dict[str, Any] = {"worker": {"replicas": 2}}
-
-
-def torchrun(cluster: Cluster, place: int, *options: str, processes: int = 2) -> list[str]:
-    """The command of a static node, run by the watch."""
-    master = cluster.pods[0].address
-    return [
-        "python3", f"{MOUNT}/probe_watch.py", "torchrun", "--nnodes", str(len(cluster.pods)), "--nproc_per_node",
-        str(processes),
-        "--node_rank", str(place), "--master_addr", master, "--master_port", str(PORT), *options,
-        f"{MOUNT}/probe_torch.py", "--with", "torch",
-    ]  # fmt: skip
-
-
-def of_master(cluster: Cluster, rank: int, size: int) -> dict[str, str]:
-    """The variables that a plain command gets."""
-    master = {"MASTER_ADDR": cluster.pods[0].address, "MASTER_PORT": str(PORT)}
-    return {**master, "RANK": str(rank), "WORLD_SIZE": str(size)}
-
-
-def plain(cluster: Cluster, place: int, **env: str) -> Pod:
-    """Start the probe as a plain command."""
-    variables = {**of_master(cluster, place, len(cluster.pods)), **env}
-    return cluster.start(place, ["python3", f"{MOUNT}/probe_torch.py"], **variables)
-
-
-def connected(cluster: Cluster, pod: Pod) -> None:
-    """Wait until a pod has reached the store."""
-    cluster.run(pod, "sh", "-c", f"until grep -q ':{PORT:04X} 01' /proc/net/tcp*; do sleep 0.2; done")
-
-
-def formed(cluster: Cluster, pods: list[Pod]) -> None:
-    """The process of each pod has printed its line, and rank 0 the last one."""
-    ended = [cluster.ended(pod) for pod in pods]
-    assert [end.code for end in ended] == [0] * len(pods), [end.output for end in ended]
-    total = sum(range(len(pods)))
-    lines = [f"rank {rank} of {len(pods)} on {pod.name}: all-reduce {total} = {total}" for rank, pod in enumerate(pods)]
-    last = f"world formed: {len(pods)} processes on {len(pods)} nodes"
-    assert sorted(line for end in ended for line in end.reported) == sorted([*lines, last])
+TENSORFLOW: dict[str, Any] = {
+    "launcher": {"tensorflow": {"command": ["python3", "/app/train.py"]}},
+    "roles": {"ps": {"replicas": 1}, "worker": {"replicas": 2}, "evaluator": {"replicas": 1}},
+}
 
 
 @pytest.mark.shows("a probe")
-def test_a_single_process(clusters: Clusters) -> None:
-    cluster = clusters(roles={"worker": {"replicas": 1}})
-    ended = cluster.ended(plain(cluster, 0))
-    assert (ended.code, ended.reported[-1]) == (0, "world formed: 1 process on 1 node")
+def test_a_single_process(image: str) -> None:
+    made, asked = with_probe(roles={"worker": {"replicas": 1}})
+    (pod,) = made.pods()
+    assert run_to_success(asked, image).probes(pod.name)[-1] == "world formed: 1 process on 1 node"
 
 
 @pytest.mark.shows("a probe that finds a mistake")
-def test_a_wrong_world_size_is_named(clusters: Clusters) -> None:
-    cluster = clusters(roles=TWO_NODES)
-    pods = [plain(cluster, place, WORLD_SIZE="3") for place in range(2)]
-    for pod in pods:
-        ended = cluster.ended(pod)
-        assert (ended.code, ended.reported) == (1, ["WORLD_SIZE is 3, the plan says 2"])
+def test_a_wrong_world_size_is_named(image: str) -> None:
+    made, asked = with_probe()
+    for place in range(2):
+        asked = changed(asked, place, WORLD_SIZE="3")
+    outcome, display = run_rehearsal(asked, image, grace=60)
+    assert not outcome.succeeded
+    for pod in made.pods():
+        assert display.probes(pod.name) == ["WORLD_SIZE is 3, the plan says 2"]
 
 
-def test_wrong_slots_are_named_with_their_host(clusters: Clusters) -> None:
-    """torchrun starts one process where the plan has two: every process names the node with too few."""
-    cluster = clusters(launcher=TORCHRUN, roles=TWO_NODES)
-    pods = [cluster.start(place, torchrun(cluster, place, processes=2 - place)) for place in range(2)]
-    short = f"WORLD_SIZE is 3, the plan says 4: {pods[1].name} runs 1 process, the plan says 2"
-    for pod in pods:
-        ended = cluster.ended(pod)
-        assert ended.code == 1
-        assert set(ended.reported) == {short}
-
-
-def test_missing_peers_are_named(clusters: Clusters) -> None:
+def test_missing_peers_are_named(image: str) -> None:
     """One pod runs and hangs, another one was not started."""
-    cluster = clusters(roles={"worker": {"replicas": 4}})
-    hangs, gone = cluster.start(2, ["sleep", "600"]), cluster.pods[3]
-    pods = [plain(cluster, 1), plain(cluster, 0, TRAINFORM_PROBE_TIMEOUT="12")]
-    second, first = (cluster.ended(pod) for pod in pods)
-    assert (first.code, second.code) == (1, 1)
-    assert len(first.reported) == 1
-    assert first.reported == second.reported
-    assert first.reported[0].startswith(f"the world did not form within 12 s: missing: rank 2 ({hangs.name}: ")
-    assert first.reported[0].endswith(f" did not join), rank 3 ({gone.name}: the name {gone.address} does not resolve)")
+    made, asked = with_probe(roles={"worker": {"replicas": 4}})
+    asked = changed(asked, 0, TRAINFORM_PROBE_TIMEOUT="12")
+    asked = changed(asked, 2, "sleep", "600")
+    asked = dataclasses.replace(asked, pods=asked.pods[:3])
+    _, display = run_rehearsal(asked, image, grace=20)
+    first, second, hangs, gone = made.pods()
+    (reported,) = display.probes(first.name)
+    assert display.probes(second.name) == [reported]
+    assert reported.startswith(f"the world did not form within 12 s: missing: rank 2 ({hangs.name}: ")
+    assert reported.endswith(f" did not join), rank 3 ({gone.name}: the name {gone.address} does not resolve)")
 
 
-def test_a_node_that_torchrun_waits_for_is_named(clusters: Clusters) -> None:
-    """torchrun starts no script before all nodes have met, so the watch names the nodes that were not started."""
-    cluster = clusters(launcher=TORCHRUN, roles={"worker": {"replicas": 4}})
-    env = {"MASTER_ADDR": cluster.pods[0].address, "MASTER_PORT": str(PORT), "TRAINFORM_PROBE_TIMEOUT": "120"}
-    pods = [cluster.start(place, torchrun(cluster, place), **env) for place in range(2)]
-    cluster.start(2, ["sleep", "600"])
-    connected(cluster, pods[1])
-    # a second watch in the same pod, whose time is over at once: how long an agent needs to get here, a busy machine
-    # decides
-    watch = ["env", "TRAINFORM_PROBE_TIMEOUT=0", "python3", f"{MOUNT}/probe_watch.py", "sleep", "600"]
-    for pod in pods:
-        ended = cluster.run(pod, *watch)
-        missing = f"the world did not form within 0 s: missing: {cluster.pods[3].name} (no such name)"
-        assert (ended.code, ended.reported) == (1, [missing])
+def test_the_coordinator_stays_until_every_worker_has_found_every_task(image: str) -> None:
+    """Worker 1 sees the parameter server long after worker 0 has its sum."""
+    made, asked = with_probe(**TENSORFLOW)
+    _, first, second, late = made.pods()
+    config = {
+        "cluster": {"ps": [f"{late.address}:2222"], "worker": [f"{pod.address}:2222" for pod in (first, second)]},
+        "task": {"type": "worker", "index": 1},
+    }
+    asked = changed(asked, 2, "python3", f"{MOUNT}/probe_tensorflow.py", TF_CONFIG=json.dumps(config))
+    asked = changed(asked, 3, "sh", "-c", "sleep 15; exec python3 -m http.server 2222")
+    display = run_to_success(asked, image)
+    assert display.probes(second.name)[-1] == "worker 1 was reached by the coordinator"
+    assert display.probes(first.name)[-1].startswith("cluster formed: 1 ps, 2 worker")
 
 
-def test_a_launcher_that_never_starts_is_ended(clusters: Clusters) -> None:
-    cluster = clusters(launcher=TORCHRUN, roles=TWO_NODES)
-    command = ["python3", f"{MOUNT}/probe_watch.py", "sleep", "600"]
-    master = {"MASTER_ADDR": cluster.pods[0].address, "MASTER_PORT": str(PORT)}
-    pod = cluster.start(0, command, **master, TRAINFORM_PROBE_TIMEOUT="1")
-    ended = cluster.ended(pod, seconds=30)
-    assert ended.code == 1
-    assert ended.reported[0].startswith(f"the world did not form within 1 s: {pod.name} does not reach MASTER_ADDR:")
-    assert ended.reported[0].endswith(f"where nothing listens on port {PORT}")
+def test_a_missing_task_is_named_and_an_evaluator_is_outside(image: str) -> None:
+    made, asked = with_probe(5, **TENSORFLOW)
+    for place in (0, 2):
+        asked = changed(asked, place, "sleep", "600")
+    outcome, display = run_rehearsal(asked, image)
+    ps, first, hangs, evaluator = made.pods()
+    assert not outcome.succeeded
+    assert display.probes(evaluator.name) == ["evaluator 0 is outside of the cluster of 3 tasks"]
+    (reported,) = display.probes(first.name)[1:]
+    assert reported.startswith(f"the cluster did not form within 5 s: missing: ps 0 ({ps.address} is ")
+    assert f"where nothing listens on port 2222), worker 1 ({hangs.address} is " in reported

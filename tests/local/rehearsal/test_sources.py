@@ -41,18 +41,6 @@ def test_services_that_the_operator_makes() -> None:
         assert selected == [service["metadata"]["name"]]
 
 
-def test_replicas_with_ports_of_their_own_and_services() -> None:
-    workload = workload_of_plan(
-        plan(
-            roles=WORLD,
-            network={"host": True, "ports": "per-replica", "addresses": "service"},
-            launcher={"torchrun": {"script": "train.py"}},
-        )
-    )
-    assert [short_name(pod) for pod in workload.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
-    assert len([service for service in workload.services if service["spec"].get("clusterIP") != "None"]) > 0
-
-
 def test_the_launcher_ends_the_job_and_has_keys_of_its_own() -> None:
     made = plan(**MPI, restart="2 times")
     first, second = workload_of_plan(made), workload_of_plan(made)

@@ -2,6 +2,5 @@
 
 `workload` describes what is rehearsed, `sources` takes it from a plan or from a live cluster, and `run` runs it.
 `kubelet` works out what a kubelet would do with the pods, `docker` makes containers of that, and only `docker.engine`
-talks to Docker. `kubexec` answers the pods that call `kubectl exec`; `probe` replaces the training by a small
-program.
+talks to Docker. `kubexec` lets pods call `kubectl exec`; `probe` replaces the training by a small program.
 """

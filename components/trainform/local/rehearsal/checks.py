@@ -32,7 +32,7 @@ def source_problems(workload: Workload) -> list[Problem]:
                     list(volume_entries(sources, volume, None))
             except UnknownSourceError as error:
                 path = f"pods.{pod_name(pod)}.volumes.{volume['name']}"
-                problems.append(Problem(path, None, error.reason, error.fix))
+                problems.append(Problem(path, None, error.message, error.fix))
     return problems
 
 

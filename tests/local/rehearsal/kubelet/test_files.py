@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.local.rehearsal.workloads import full_name, own_state_folder, pod, run_to_success, workload
-from trainform.errors import MASK
 
 pytestmark = [
     pytest.mark.usefixtures("docker_daemon"),
@@ -17,7 +16,7 @@ pytestmark = [
 state = pytest.fixture(autouse=True)(own_state_folder)
 
 KEY = b"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
-SECRETS = {"ssh": {"id_ed25519": KEY}, "wandb": {"api-key": b"0123456789abcdef"}}
+SECRETS = {"ssh": {"id_ed25519": KEY}}
 CONFIG_MAPS = {"launch": {"launch.sh": "echo launched as $(id -u)"}}
 SSH = {"name": "ssh", "secret": {"secretName": "ssh", "defaultMode": 0o400}}
 SEE = "stat -c '%a %u:%g'"
@@ -52,21 +51,6 @@ def test_files_of_root_and_of_a_user(image: str) -> None:
         "440 0:2000", "555 0:2000", "3777 0:2000", "2777 0:2000", begin, "launched as 1000", "1000:2000", "read-only",
         "1000 2000",
     ]  # fmt: skip
-
-
-def test_values_of_secrets_are_not_shown(image: str) -> None:
-    key = {"name": "WANDB_API_KEY", "valueFrom": {"secretKeyRef": {"name": "wandb", "key": "api-key"}}}
-    main = {"env": [key], "args": ["$(WANDB_API_KEY)"], "volumeMounts": mounts(ssh="/ssh")}
-    asked = pod(
-        "worker-0", 'echo "key: $WANDB_API_KEY"; cat /ssh/id_ed25519; echo "$0" | wc -c', volumes=[SSH], main=main
-    )
-    assert run_to_success(workload(asked, secrets=SECRETS), image).of(full_name("worker-0")) == [
-        f"key: {MASK}",
-        MASK,
-        MASK,
-        MASK,
-        "17",
-    ]
 
 
 def test_sub_paths_of_volumes(image: str) -> None:

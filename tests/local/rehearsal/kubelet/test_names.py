@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.local.rehearsal.recorded import Recorded
 from tests.local.rehearsal.workloads import (
     NAMESPACE,
     SERVICE,
+    Recorded,
     full_name,
     own_state_folder,
     pod,

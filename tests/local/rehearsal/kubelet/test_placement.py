@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.local.rehearsal.workloads import NAMESPACE, SERVICE, full_name, pod, workload
+from tests.local.rehearsal.workloads import SERVICE, full_name, pod, workload
 from trainform.local.rehearsal.kubelet.placement import place_pods
 
 
@@ -15,15 +15,6 @@ def on_host(name: str, *ports: int, **spec: Any) -> dict[str, Any]:
 
 def nodes(*pods: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     return {sandbox.node: sandbox.pods for sandbox in place_pods(workload(*pods))}
-
-
-def test_a_pod_with_a_network_of_its_own() -> None:
-    (sandbox,) = place_pods(workload(pod("worker-0")))
-    name = full_name("worker-0")
-    assert (sandbox.hostname, sandbox.domain) == (name, f"{SERVICE}.{NAMESPACE}.svc.cluster.local")
-    assert {f"{name}.{SERVICE}", f"{name}.{SERVICE}.{NAMESPACE}.svc.cluster.local"} <= set(sandbox.aliases)
-    assert f"{SERVICE}.{NAMESPACE}.svc.cluster.local" in sandbox.aliases
-    assert name not in sandbox.aliases
 
 
 def test_a_pod_without_a_host_name_or_service_has_no_name_in_dns() -> None:
@@ -37,10 +28,3 @@ def test_a_pod_without_a_host_name_or_service_has_no_name_in_dns() -> None:
 def test_the_same_port_is_never_twice_on_a_node() -> None:
     made = nodes(on_host("worker-0", 20001), on_host("worker-1", 20001), on_host("worker-2", 20001, 20002))
     assert sorted(made.values()) == [(full_name("worker-0"),), (full_name("worker-1"),), (full_name("worker-2"),)]
-
-
-def test_ports_that_differ_share_a_node() -> None:
-    assert nodes(on_host("ps-0", 20001), on_host("worker-0", 20002), on_host("worker-1", 20001)) == {
-        "node-0": (full_name("ps-0"), full_name("worker-0")),
-        "node-1": (full_name("worker-1"),),
-    }

@@ -20,25 +20,13 @@ NODE = "gpu-node-7"
 
 def entries(volume: dict[str, Any], group: int | None = None) -> dict[str, tuple[int, int, bytes | None]]:
     """Mode, group and content by path."""
-    asked = pod("worker-0")
-    asked["metadata"]["annotations"] = {"note": 'a "b"\nc'}
-    found = volume_entries(sources(asked, config_maps=FILES, secrets=KEYS), volume, group)
+    found = volume_entries(sources(pod("worker-0"), config_maps=FILES, secrets=KEYS), volume, group)
     return {entry.path: (entry.mode, entry.group, entry.data) for entry in found}
 
 
 def volumes(*specs: dict[str, Any], folders: dict[str, Path] | None = None, **security: int) -> dict[str, Volume]:
     asked = pod("worker-0", volumes=list(specs), securityContext=security)
     return pod_volumes(asked, NODE, {} if folders is None else folders)
-
-
-def test_every_key_is_a_file() -> None:
-    assert entries({"secret": {"secretName": "ssh"}}) == {
-        "id_ed25519": (0o644, 0, b"PRIVATE"),
-        "id_ed25519.pub": (0o644, 0, b"public"),
-    }
-    assert entries({"configMap": {"name": "launch", "defaultMode": 0o555}}) == {
-        "launch.sh": (0o555, 0, b"exec torchrun")
-    }
 
 
 def test_projected_volumes_hold_several_sources() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.local.rehearsal.recorded import Recorded
 from tests.local.rehearsal.workloads import (
+    Recorded,
     docker_objects,
     full_name,
     own_state_folder,
@@ -136,7 +136,7 @@ def test_a_job_that_does_not_end(image: str, monkeypatch: pytest.MonkeyPatch) ->
     )
     display = Recorded()
     with rehearsal(asked, Options(image=image, timeout=600), display) as running:
-        wait_until(running, lambda: running.records.get(full_name("worker-1")).phase == "Succeeded")
+        wait_until(running, lambda: running.records.all()[1].phase == "Succeeded")
         wait_until(running, lambda: display.of(full_name("worker-0")) == ["waiting for worker-1"])
         monkeypatch.setattr(running, "_deadline", 0.0)
         outcome = running.wait()

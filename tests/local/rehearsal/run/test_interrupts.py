@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from tests.local.rehearsal.workloads import docker_objects, own_state_folder
+from trainform.local.rehearsal.run.rehearse import ENDING
 
 pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("signals at every moment")]
 state = pytest.fixture(autouse=True)(own_state_folder)
@@ -38,6 +39,17 @@ def experiment(tmp_path: Path) -> Path:
     }
     path.write_text(yaml.safe_dump(data))
     return path
+
+
+@pytest.fixture
+def default_signals() -> Iterator[None]:
+    """Signals as in a terminal: `nohup make test` ignores the hangup, and the tested programs would inherit that."""
+    before = {
+        number: signal.signal(number, signal.SIG_DFL) for number in ENDING if signal.getsignal(number) == signal.SIG_IGN
+    }
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -88,7 +100,7 @@ class Starter:
 
 @pytest.mark.usefixtures("hangups_end")
 def test_a_signal_removes_everything(start: Starter) -> None:
-    """test_signals has every number, and test_ctrl_c_at_any_moment SIGINT."""
+    """test_ctrl_c_at_any_moment has SIGINT."""
     process = start()
     start.until_running(process)
     for number in (signal.SIGHUP, signal.SIGTERM):  # the impatient

@@ -5,9 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import os
-import queue
 import socket
-import struct
 import threading
 import time
 import uuid
@@ -37,44 +35,12 @@ NO_DAEMON_FIX = (
 )
 
 
-STDOUT, STDERR = 1, 2  # as Docker numbers them
-FRAME = struct.Struct(">BxxxL")  # before each piece of output: its stream and length
-
-
-class ContainerStreams:
-    """The streams of a program in a container. Reading has no time limit. stream: docker-py's."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self._socket = getattr(
-            stream, "_sock", stream
-        )  # of some kinds of connection docker-py has the reader's side alone
-        self._socket.settimeout(None)
-        # docker-py hands out the socket below what has read the answer's head, and maybe with it what came right after
-        self._reader = stream._response.raw._fp.fp
-
-    def output(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the pieces of its output, each with STDOUT or STDERR, until the program ends."""
-        while len(head := self._reader.read(FRAME.size)) == FRAME.size:
-            kind, length = FRAME.unpack(head)
-            yield kind, self._reader.read(length)
-
-    def write(self, data: bytes) -> None:
-        """Write to its standard input; OSError if nothing reads it any more. For one thread at a time."""
-        self._socket.sendall(data)
-
-    def close(self) -> None:
-        """Close the streams. The program goes on."""
-        self._stream._response.close()
-        self._stream.close()
-
-
 class RemovedError(Exception):
     """A container does not exist any more, or none may be made: the rehearsal is over, or the pod has been replaced."""
 
 
 class Engine:
-    """A connection to Docker for one rehearsal, for several threads. Its errors are `TrainformError`.
+    """Docker for one rehearsal and its threads. Its errors are `TrainformError`.
 
     lock: the file that allows its holder to remove what an earlier rehearsal of the experiment left.
     """
@@ -89,31 +55,18 @@ class Engine:
         self._closed = False
         self._making = 0
         self._under_way = threading.Condition()
-        self._idle: queue.SimpleQueue[APIClient] = queue.SimpleQueue()
-        self._open: list[APIClient] = []
         self._errors = _errors()
         self._missing = docker.errors.NotFound
         self._settings = docker.utils.kwargs_from_env()
-        first = _connect(self._settings, TIMEOUT_SECONDS)
-        self._version = first.api_version
-        self._open.append(first)
-        self._idle.put(first)
-
-    def close(self) -> None:
-        """Close the connections."""
-        for client in self._open:
-            client.close()
+        with contextlib.closing(_connect(self._settings, TIMEOUT_SECONDS)) as client:
+            self._version = client.api_version
 
     @contextlib.contextmanager
     def _client(self) -> Iterator[APIClient]:
-        """A connection for the caller alone, since docker-py's clients are not made for several threads at a time."""
-        try:
-            client = self._idle.get_nowait()
-        except queue.Empty:
-            import docker
+        """Yield a connection for the caller alone: docker-py's clients are not made for several threads at a time."""
+        import docker
 
-            client = docker.APIClient(**self._settings, version=self._version, timeout=TIMEOUT_SECONDS)
-            self._open.append(client)
+        client = docker.APIClient(**self._settings, version=self._version, timeout=TIMEOUT_SECONDS)
         try:
             yield client
         except self._missing as error:
@@ -121,7 +74,7 @@ class Engine:
         except self._errors as error:
             raise TrainformError(f"Docker: {one_line(error)}") from None
         finally:
-            self._idle.put(client)
+            client.close()
 
     def image(self, name: str) -> Image | None:
         """Return the image; None if it is not on this machine."""
@@ -134,10 +87,9 @@ class Engine:
 
     def pull(self, name: str) -> None:
         """Fetch an image from its registry; TrainformError if that fails."""
-        repository, tag = repository_and_tag(name)
         try:
             with self._client() as client:
-                client.pull(repository, tag=tag)
+                client.pull(name)
         except RemovedError as error:
             raise TrainformError(str(error)) from None
 
@@ -200,37 +152,11 @@ class Engine:
         with self._client() as client:
             yield from client.logs(container, stream=True, follow=True, stdout=True, stderr=True)
 
-    def output_so_far(self, container: str) -> tuple[str, bool]:
-        """Return the output of the container so far, and whether it runs."""
-        with self._client() as client:
-            runs = bool(client.inspect_container(container)["State"]["Running"])
-            return client.logs(container, stdout=True, stderr=True).decode(errors="replace"), runs
-
-    @contextlib.contextmanager
-    def attached(self, container: str) -> Iterator[ContainerStreams]:
-        """The streams of a container's program. Attached before the start, they have all of its output."""
-        with self._client() as client:
-            params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-            with contextlib.closing(ContainerStreams(client.attach_socket(container, params))) as streams:
-                yield streams
-
-    def running(self, **labels: str) -> str | None:
-        """Return the id of this rehearsal's running container with these labels; None if there is none."""
-        expected = {LABEL: self.identity, **{f"{LABEL}.{key}": value for key, value in labels.items()}}
-        with self._client() as client:
-            found = client.containers(filters={"label": [f"{key}={value}" for key, value in expected.items()]})
-            return str(found[0]["Id"]) if found else None
-
-    def execute(self, container: str, command: Sequence[str], on_output: Callable[[int, bytes], None]) -> int:
-        """Run a command in a container, and return its exit code. on_output gets STDOUT or STDERR, and some output."""
-        with self._client() as client:
-            execution = client.exec_create(container, list(command))["Id"]
-            with contextlib.closing(ContainerStreams(client.exec_start(execution, socket=True))) as streams:
-                for kind, data in streams.output():
-                    on_output(kind, data)
-            while (state := client.exec_inspect(execution))["Running"]:
-                time.sleep(RETRY_SECONDS)
-            return int(state["ExitCode"])
+    def execute(self, container: str, command: Sequence[str]) -> None:
+        """Start a program next to the container's own, and return at once. Nothing happens if the container has ended,
+        or if its image does not have the program."""
+        with contextlib.suppress(RemovedError, TrainformError), self._client() as client:
+            client.exec_start(client.exec_create(container, list(command))["Id"], detach=True)
 
     def wait(self, container: str) -> int:
         """Wait for the end of the container, and return its exit code."""
@@ -363,14 +289,3 @@ def one_line(error: BaseException) -> str:
     explanation = getattr(error, "explanation", None)
     text = str(error) if explanation is None else str(explanation)
     return " ".join(text.split())
-
-
-def repository_and_tag(name: str) -> tuple[str, str | None]:
-    """Return the repository, and the tag or digest. Without one it is `latest`: Docker would fetch every tag."""
-    if "@" in name:
-        repository, _, digest = name.partition("@")
-        return repository, digest
-    repository, colon, tag = name.rpartition(":")
-    if not colon or "/" in tag:
-        return name, "latest"
-    return repository, tag

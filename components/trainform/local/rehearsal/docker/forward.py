@@ -47,8 +47,6 @@ async def _serve(port: int, targets: list[tuple[str, int]]) -> None:
 async def _main(routes: list[tuple[int, list[tuple[str, int]]]]) -> None:
     for port, targets in routes:
         await _serve(port, targets)
-    sys.stdout.write("listening\n")
-    sys.stdout.flush()
     await asyncio.Event().wait()
 
 

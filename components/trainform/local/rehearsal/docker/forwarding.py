@@ -14,8 +14,6 @@ from trainform.local.rehearsal.docker import forward
 from trainform.local.rehearsal.kubelet.placement import own_alias, service_names
 from trainform.local.rehearsal.workload import Workload, pod_name, selects, service_is_headless
 
-READY = "listening"  # the program prints it when every port is open
-
 
 class Forwarder(Struct, frozen=True):
     """The names and routes of a Service, and one of its pods, in whose image the forwarder runs."""

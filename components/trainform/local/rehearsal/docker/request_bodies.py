@@ -27,13 +27,6 @@ class Image(Struct, frozen=True):
     user: str
 
 
-class VolumePaths(Struct, frozen=True):
-    """Names of the volumes in Docker, and their folders on Docker's machine, both by the volume's key."""
-
-    names: Mapping[str, str]
-    folders: Mapping[str, str]
-
-
 def sandbox_body(sandbox: Sandbox, network: str, namespace: str, image: str, held: Sequence[str]) -> dict[str, Any]:
     """Return the idle container that owns the network of a pod or node, and keeps its volumes in memory alive.
 
@@ -131,12 +124,15 @@ def must_not_be_root(pod: dict[str, Any], container: dict[str, Any], image: Imag
     return bool(security.get("runAsNonRoot", False)) and str(user) in {"", "0", "root"}
 
 
-def docker_mount(mount: Mount, paths: VolumePaths) -> dict[str, Any]:
-    """Return a mount of a container. A part of a volume is mounted from the folder in which Docker keeps the volume."""
+def docker_mount(mount: Mount, places: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+    """Return a mount of a container. places: name and folder of each volume on Docker's machine, by its key.
+
+    A part of a volume is mounted from the folder in which Docker keeps the volume.
+    """
     volume = mount.volume
     if volume.folder is None and not mount.sub_path:
-        return volume_mount(paths.names[volume.key], mount.target, mount.read_only)
-    folder = paths.folders[volume.key] if volume.folder is None else str(volume.folder)
+        return volume_mount(places[volume.key][0], mount.target, mount.read_only)
+    folder = places[volume.key][1] if volume.folder is None else str(volume.folder)
     source = f"{folder}/{mount.sub_path}" if mount.sub_path else folder
     return {"Type": "bind", "Source": source, "Target": mount.target, "ReadOnly": mount.read_only}
 

@@ -22,12 +22,12 @@ def container_env(sources: Sources, container: dict[str, Any]) -> dict[str, str]
         try:
             env |= _all_keys(sources, entry)
         except UnknownSourceError as error:
-            problems.append(Problem(f"{path}.envFrom[{index}]", None, error.reason, error.fix))
+            problems.append(Problem(f"{path}.envFrom[{index}]", None, error.message, error.fix))
     for entry in container.get("env", []):
         try:
             value = _value(sources, entry, env)
         except UnknownSourceError as error:
-            problems.append(Problem(f"{path}.env.{entry['name']}", None, error.reason, error.fix))
+            problems.append(Problem(f"{path}.env.{entry['name']}", None, error.message, error.fix))
             continue
         if value is not None:
             env[entry["name"]] = value

@@ -9,19 +9,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.errors import TrainformError
 from trainform.local.rehearsal.workload import Workload, pod_name
 
 _KEYED = re.compile(r"metadata\.(?P<field>labels|annotations)\['(?P<key>[^']+)'\]")
 DEFAULT_ACCOUNT = "default"  # Kubernetes' name for the service account of pods that name none
 
 
-class UnknownSourceError(Exception):
+class UnknownSourceError(TrainformError):
     """A source that a pod reads does not exist."""
-
-    def __init__(self, reason: str, fix: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.fix = fix
 
 
 class Place(Struct, frozen=True):
@@ -44,9 +40,6 @@ class Sources(Struct, frozen=True):
         metadata = self.pod["metadata"]
         if keyed is not None:
             return str(metadata.get(keyed["field"], {}).get(keyed["key"], ""))
-        if path in _LISTED:
-            entries = metadata.get(path.partition(".")[2], {})
-            return "\n".join(f"{key}={_quoted(value)}" for key, value in sorted(entries.items()))
         if path not in _FIELDS:
             raise UnknownSourceError(
                 f"the field {path} is not known here", f"use one of {', '.join(_FIELDS)}, or a label"
@@ -55,17 +48,12 @@ class Sources(Struct, frozen=True):
 
     def config_map(self, name: str, optional: bool) -> Mapping[str, bytes]:
         """Return the data of a ConfigMap; empty if it is optional and missing. Else UnknownSourceError."""
-        data = self.workload.config_maps.get(name)
-        if data is None and not optional:
-            raise _missing("ConfigMap", name)
-        return {} if data is None else {key: value.encode() for key, value in data.items()}
+        data = _found("ConfigMap", self.workload.config_maps, name, optional)
+        return {key: value.encode() for key, value in data.items()}
 
     def secret(self, name: str, optional: bool) -> Mapping[str, bytes]:
         """Return the data of a Secret; empty if it is optional and missing. Else UnknownSourceError."""
-        data = self.workload.secrets.get(name)
-        if data is None and not optional:
-            raise _missing("Secret", name)
-        return {} if data is None else data
+        return _found("Secret", self.workload.secrets, name, optional)
 
 
 def value_of(data: Mapping[str, bytes], key: str, name: str, optional: bool) -> bytes | None:
@@ -78,8 +66,11 @@ def value_of(data: Mapping[str, bytes], key: str, name: str, optional: bool) -> 
     raise UnknownSourceError(f"{name} has no key {key}", f"keys are: {known}")
 
 
-def _missing(kind: str, name: str) -> UnknownSourceError:
-    return UnknownSourceError(f"there is no {kind} {name}", f"create the {kind}, or mark the reference as optional")
+def _found(kind: str, known: Mapping[str, Any], name: str, optional: bool) -> Mapping[str, Any]:
+    if name not in known and not optional:
+        raise UnknownSourceError(f"there is no {kind} {name}", f"create the {kind}, or mark the reference as optional")
+    data: Mapping[str, Any] = known.get(name, {})
+    return data
 
 
 def _uid(sources: Sources) -> str:
@@ -104,9 +95,3 @@ _FIELDS: dict[str, Callable[[Sources], str]] = {
     "status.hostIP": lambda sources: sources.place.ip,
     "status.hostIPs": lambda sources: sources.place.ip,
 }
-_LISTED = frozenset({"metadata.labels", "metadata.annotations"})  # whole, as files of a downward API volume
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

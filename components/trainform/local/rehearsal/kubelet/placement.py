@@ -34,41 +34,22 @@ class Sandbox(Struct, frozen=True):
 def place_pods(workload: Workload) -> tuple[Sandbox, ...]:
     """Return a sandbox for each pod, and one for each node with pods on the host network."""
     nodes = _nodes(workload)
-    apart = [pod for pod in workload.pods if not uses_host_network(pod)]
+    sandboxes = []
     together: dict[str, list[dict[str, Any]]] = {}
     for pod in workload.pods:
+        spec, name = pod["spec"], pod_name(pod)
         if uses_host_network(pod):
-            together.setdefault(nodes[pod_name(pod)], []).append(pod)
-    return (
-        *(pod_sandbox(pod, workload, nodes[pod_name(pod)]) for pod in apart),
-        *(node_sandbox(pods, workload, node) for node, pods in together.items()),
-    )
-
-
-def pod_sandbox(pod: dict[str, Any], workload: Workload, node: str) -> Sandbox:
-    """Return the sandbox of a pod with its own network."""
-    spec, name = pod["spec"], pod_name(pod)
-    subdomain = spec.get("subdomain", "")
-    return Sandbox(
-        name=name,
-        node=node,
-        hostname=spec.get("hostname", name),
-        domain=f"{subdomain}.{workload.namespace}.{DOMAIN}" if subdomain else "",
-        aliases=_aliases(pod, workload),
-        pods=(name,),
-    )
-
-
-def node_sandbox(pods: list[dict[str, Any]], workload: Workload, node: str) -> Sandbox:
-    """Return the sandbox of a node: its pods have the node's host name, and each is found under its own."""
-    return Sandbox(
-        name=node,
-        node=node,
-        hostname=node,
-        domain="",
-        aliases=tuple(dict.fromkeys(alias for pod in pods for alias in _aliases(pod, workload))),
-        pods=tuple(map(pod_name, pods)),
-    )
+            together.setdefault(nodes[name], []).append(pod)
+            continue
+        subdomain = spec.get("subdomain", "")
+        domain = f"{subdomain}.{workload.namespace}.{DOMAIN}" if subdomain else ""
+        aliases = _aliases(pod, workload)
+        sandboxes.append(Sandbox(name, nodes[name], spec.get("hostname", name), domain, aliases, (name,)))
+    for node, pods in together.items():
+        # they have the node's host name, and each is found under its own
+        aliases = tuple(dict.fromkeys(alias for pod in pods for alias in _aliases(pod, workload)))
+        sandboxes.append(Sandbox(node, node, node, "", aliases, tuple(map(pod_name, pods))))
+    return tuple(sandboxes)
 
 
 def uses_host_network(pod: dict[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from trainform.spec.quantities import amount
 EVERYBODY, STICKY, SET_GROUP = 0o777, 0o1000, 0o2000  # the kubelet's folders are open to all; tmpfs is sticky by itself
 ON_DISK = frozenset({"configMap"})  # the kubelet keeps the other files in memory
 IN_FILE_FOLDERS = 0o755
+KINDS = FILE_KINDS | {"emptyDir", "persistentVolumeClaim", "hostPath"}
 
 
 class Volume(Struct, frozen=True):
@@ -67,12 +68,12 @@ def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> 
         kind = next((key for key in spec if key != "name"), "emptyDir")
         if holds_token(spec):
             continue
-        if kind not in _KINDS:
+        volume = _replacement(pod, node, spec, kind, folders)
+        if volume is None:
             path = f"pods.{pod_name(pod)}.volumes.{spec['name']}"
-            fix = f"use one of {', '.join(sorted(_KINDS))} for the rehearsal"
+            fix = f"use one of {', '.join(sorted(KINDS))} for the rehearsal"
             problems.append(Problem(path, None, f"is a {kind}, which a rehearsal does not know", fix))
             continue
-        volume = _KINDS[kind](_VolumeRequest(pod, node, spec, kind, folders))
         group = fs_group(pod)
         if group is not None and volume.folder is None:
             volume = structs.replace(volume, mode=volume.mode | SET_GROUP, group=group)
@@ -87,51 +88,29 @@ def holds_token(volume: dict[str, Any]) -> bool:
     return any("serviceAccountToken" in source for source in volume.get("projected", {}).get("sources", []))
 
 
-class _VolumeRequest(Struct, frozen=True):
-    """A volume of a pod's spec, and the node of the pod."""
-
-    pod: dict[str, Any]
-    node: str
-    spec: dict[str, Any]
-    kind: str
-    folders: Mapping[str, Path]
-
-    @property
-    def own_key(self) -> str:
-        return f"{pod_name(self.pod)}.{self.spec['name']}"
-
-
-def _files(request: _VolumeRequest) -> Volume:
-    mode = EVERYBODY if request.kind in ON_DISK else EVERYBODY | STICKY
-    return Volume(request.own_key, memory=True, mode=mode, read_only=True)
-
-
-def _empty(request: _VolumeRequest) -> Volume:
-    asks = request.spec.get("emptyDir", {})
-    if asks.get("medium") != "Memory":
-        return Volume(request.own_key)
-    size = None if "sizeLimit" not in asks else int(amount(str(asks["sizeLimit"])))
-    return Volume(request.own_key, memory=True, size=size, mode=EVERYBODY | STICKY)
-
-
-def _claim(request: _VolumeRequest) -> Volume:
-    claim = request.spec["persistentVolumeClaim"]
-    name = claim["claimName"]
-    return Volume(f"claim.{name}", folder=request.folders.get(name), read_only=claim.get("readOnly", False))
-
-
-def _host_path(request: _VolumeRequest) -> Volume:
-    # a folder of a node may hold anything; an empty one takes its place, and the pods of that node share it
-    path = request.spec["hostPath"]["path"]
-    return Volume(f"host.{request.node}.{hashlib.sha256(path.encode()).hexdigest()[:8]}")
-
-
-_KINDS: dict[str, Callable[[_VolumeRequest], Volume]] = {
-    **dict.fromkeys(FILE_KINDS, _files),
-    "emptyDir": _empty,
-    "persistentVolumeClaim": _claim,
-    "hostPath": _host_path,
-}
+def _replacement(
+    pod: dict[str, Any], node: str, spec: dict[str, Any], kind: str, folders: Mapping[str, Path]
+) -> Volume | None:
+    """Return the volume that takes the place of the pod's; None for an unknown kind."""
+    own_key = f"{pod_name(pod)}.{spec['name']}"
+    if kind in FILE_KINDS:
+        mode = EVERYBODY if kind in ON_DISK else EVERYBODY | STICKY
+        return Volume(own_key, memory=True, mode=mode, read_only=True)
+    if kind == "emptyDir":
+        asks = spec.get("emptyDir", {})
+        if asks.get("medium") != "Memory":
+            return Volume(own_key)
+        size = None if "sizeLimit" not in asks else int(amount(str(asks["sizeLimit"])))
+        return Volume(own_key, memory=True, size=size, mode=EVERYBODY | STICKY)
+    if kind == "persistentVolumeClaim":
+        claim = spec["persistentVolumeClaim"]
+        name = claim["claimName"]
+        return Volume(f"claim.{name}", folder=folders.get(name), read_only=claim.get("readOnly", False))
+    if kind == "hostPath":
+        # a folder of a node may hold anything; an empty one takes its place, and the pods of that node share it
+        path = spec["hostPath"]["path"]
+        return Volume(f"host.{node}.{hashlib.sha256(path.encode()).hexdigest()[:8]}")
+    return None
 
 
 def host_paths(pods: Iterable[dict[str, Any]]) -> list[str]:

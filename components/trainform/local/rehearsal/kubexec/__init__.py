@@ -1,1 +1,1 @@
-"""`kubectl exec` without an API server: a stand-in for kubectl and a relay in the pod, and a bridge here to Docker."""
+"""`kubectl exec` without an API server: a stand-in for kubectl, which a relay in the called pod answers."""

@@ -1,59 +1,52 @@
-"""Takes the place of kubectl for `kubectl exec`: it passes the command line on to the relay of its pod.
+"""Takes the place of kubectl for `kubectl exec`: it passes the command on to the relay of the called pod.
 
-This file alone is the program: it needs the standard library of any Python 3. Its first argument is the socket of the
-relay. Output, exit code and messages are those of kubectl without `--stdin`.
+This file alone is the program: it needs the standard library of any Python 3. Its first argument is the folder with the
+sockets of the relays. Output and exit code are those of kubectl without `--stdin`. Where kubectl fails because a pod
+does not run yet, this program waits: nothing in the cluster waits for the workers of an MPIJob.
 """
 
 from __future__ import annotations
 
-import base64
+import array
 import json
 import socket
 import sys
+import time
 
-OPTIONS = {"-c": "container", "--container": "container", "-n": "namespace", "--namespace": "namespace"}
-USAGE = "it knows `kubectl exec POD [--namespace NAMESPACE] [--container CONTAINER] -- COMMAND`"
-
-
-def parsed(words: list[str]) -> dict[str, object]:
-    """Return the request: pod, command, container, namespace. SystemExit for words that it does not know."""
-    if words[:1] != ["exec"]:
-        raise SystemExit(
-            f"error: kubectl {' '.join(words[:1])}: a rehearsal has no API server but this stand-in; {USAGE}"
-        )
-    cut = words.index("--") if "--" in words else len(words)
-    request: dict[str, object] = {"command": words[cut + 1 :]}
-    left = words[1:cut]
-    while left:
-        word, equals, value = left.pop(0).partition("=")
-        if word in OPTIONS and (equals or left):
-            request[OPTIONS[word]] = value if equals else left.pop(0)
-        elif word.startswith("-") or equals or "pod" in request:
-            raise SystemExit(f"error: {word}: is not known to this stand-in for kubectl; {USAGE}")
-        else:
-            request["pod"] = word.rpartition("/")[2]
-    if "pod" not in request or not request["command"]:
-        raise SystemExit("error: you must specify a pod, and at least one command for the container")
-    return request
+QUIET_SECONDS = 2.0  # a pod may be late by this much before a line names it
+POLL_SECONDS = 0.2
+USAGE = "error: a rehearsal knows `kubectl exec POD [--container NAME] -- COMMAND` only"
 
 
-def main(path: str, words: list[str]) -> int:
-    """Send the request to the relay at this path, write the command's output, and return its exit code."""
-    request = parsed(words)
-    with socket.socket(socket.AF_UNIX) as relay:
+def main(folder: str, words: list[str]) -> int:
+    """Run the command in the pod with the output streams of this process, and return its exit code."""
+    if words[:1] != ["exec"] or "--" not in words[2:]:
+        raise SystemExit(USAGE)
+    with connected(folder, words[1]) as relay:
+        command = json.dumps(words[words.index("--") + 1 :]).encode()
+        relay.sendmsg([command], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [1, 2]))])
+        answer = relay.recv(16)
+    if not answer:
+        raise SystemExit(f"error: pod {words[1]} has ended")
+    if answer != b"0":
+        sys.stderr.write(f"command terminated with exit code {int(answer)}\n")
+    return int(answer)
+
+
+def connected(folder: str, pod: str) -> socket.socket:
+    """Return a connection to the relay of the pod, and name a pod that is late."""
+    quiet: float = time.monotonic() + QUIET_SECONDS
+    while True:
+        relay = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            relay.connect(path)
-            relay.sendall(json.dumps(request).encode() + b"\n")
-            for line in relay.makefile("rb"):
-                answer = json.loads(line)
-                if "exit" in answer:
-                    return int(answer["exit"])
-                stream = sys.stdout.buffer if answer["stream"] == 1 else sys.stderr.buffer
-                stream.write(base64.b64decode(answer["data"]))
-                stream.flush()
-        except OSError as error:
-            raise SystemExit(f"error: the rehearsal does not answer: {error}") from None
-    raise SystemExit("error: the rehearsal has ended")
+            relay.connect(f"{folder}/{pod}")
+            return relay
+        except OSError:
+            relay.close()
+        if time.monotonic() > quiet:
+            sys.stderr.write(f"[waits for pod {pod}, which does not run]\n")
+            quiet = float("inf")
+        time.sleep(POLL_SECONDS)
 
 
 if __name__ == "__main__":

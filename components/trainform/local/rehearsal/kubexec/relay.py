@@ -1,72 +1,57 @@
-"""Runs in the pod that calls kubectl, instead of the init container that brings it, and passes requests on to the
-rehearsal.
+"""Runs in each pod of a job whose pods call `kubectl exec`, and starts the commands of `client`.
 
 This file alone is the program (`python3 -c`): it needs the standard library of any Python 3 and nothing of trainform.
-Its arguments are the path of kubectl, that of the hostfile, and the text of the stand-in. Both ways, a line of JSON is
-a message. From standard input: answers, with the number of the request in `to`. To standard output: first the hosts of
-the hostfile, then requests, numbered in `from`. It ends with its standard input.
+Its argument is the path of its socket. A request is a command as JSON, with the caller's output streams as file
+descriptors. The answer is the exit code.
 """
 
 from __future__ import annotations
 
-import asyncio
-import itertools
+import array
+import contextlib
 import json
+import os
+import socket
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
-SOCKET = "exec.sock"
-LONGEST_LINE = 1 << 20
-STUB = '#!/bin/sh\nexec python3 -IS "{program}" "{socket}" "$@"\n'
+LONGEST_COMMAND = 1 << 18
+NOT_STARTED = 126
 
 
-def _say(message: dict[str, object]) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
-
-
-def _deliver(kubectl: Path, text: str, path: Path) -> None:
-    """Write the stand-in. It ignores the caller's variables, which may be meant for another Python."""
-    program = kubectl.with_name(kubectl.name + ".py")
-    program.write_text(text, encoding="utf-8")
-    kubectl.write_text(STUB.format(program=program, socket=path), encoding="utf-8")
-    kubectl.chmod(0o755)
-
-
-async def _main(kubectl: Path, hostfile: Path, text: str) -> None:
-    callers: dict[int, asyncio.StreamWriter] = {}
-    numbers = itertools.count()
-
-    async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line = await reader.readline()
-        if not line.endswith(b"\n"):
-            writer.close()
-            return
-        number = next(numbers)
-        callers[number] = writer
-        _say({**json.loads(line), "from": number})
-
-    path = kubectl.with_name(SOCKET)
-    _deliver(kubectl, text, path)
-    if path.exists():
-        path.unlink()
-    await asyncio.start_unix_server(meet, str(path), limit=LONGEST_LINE)
-    path.chmod(0o666)  # the pod's containers may run as different users
-    lines = [line.split() for line in hostfile.read_text(encoding="utf-8").splitlines()]
-    _say({"hosts": [words[0] for words in lines if words]})
-    answers = asyncio.StreamReader(limit=LONGEST_LINE)
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(answers), sys.stdin)
+def main(path: Path) -> None:
+    """Answer requests until the container ends."""
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()  # of the container before a restart
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(path))
+    path.chmod(0o666)  # pods may run as different users
+    listener.listen(128)
     while True:
-        line = await answers.readline()
-        if not line:
-            return
-        answer = json.loads(line)
-        caller = callers[answer["to"]]
-        if not caller.is_closing():  # else who asked has gone
-            caller.write(line)
-        if "exit" in answer:
-            callers.pop(answer["to"]).close()
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+
+
+def answer(caller: socket.socket) -> None:
+    """Run one command, and send its exit code back."""
+    streams = array.array("i")
+    with caller:
+        message, attached, _, _ = caller.recvmsg(LONGEST_COMMAND, socket.CMSG_SPACE(2 * streams.itemsize))
+        streams.frombytes(attached[0][2])
+        out, err = streams
+        try:
+            ran = subprocess.run(json.loads(message), stdin=subprocess.DEVNULL, stdout=out, stderr=err, check=False)
+            code = ran.returncode if ran.returncode >= 0 else 128 - ran.returncode
+        except OSError as error:
+            os.write(err, f"error: {error}\n".encode())
+            code = NOT_STARTED
+        finally:
+            os.close(out)
+            os.close(err)
+        with contextlib.suppress(OSError):  # the caller has ended
+            caller.sendall(str(code).encode())
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))
+    main(Path(sys.argv[1]))

@@ -37,7 +37,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """The name of the task, such as `worker 1`."""
+        """Return the name of the task, such as `worker 1`."""
         return f"{self.kind} {self.index}"
 
     @property

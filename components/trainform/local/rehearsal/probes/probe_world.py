@@ -115,8 +115,8 @@ def short(address: str) -> str:
 
 
 def world_problems(members: Sequence[Member], expected: Expected, size_variable: str) -> list[str]:
-    """The problems of a world whose processes have all signed in. A wrong size comes first, with the hosts that explain
-    it. Problems that only follow from a wrong number of processes are left out."""
+    """Return the problems of a world whose processes have all signed in. A wrong size comes first, with the hosts that
+    explain it. Problems that only follow from a wrong number of processes are left out."""
     counts: dict[str, int] = {}
     for member in members:
         counts[member.host] = counts.get(member.host, 0) + 1

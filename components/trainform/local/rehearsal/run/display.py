@@ -6,7 +6,6 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 from rich import box
 from rich.live import Live
@@ -14,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trainform.console.lines import escaped, is_quiet
-from trainform.console.screen import PIPED_WIDTH, Screen, plain, screen
+from trainform.console.screen import Screen, plain
 from trainform.local.rehearsal.run.records import FAILED, PodRecord
 
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
@@ -23,22 +22,12 @@ FRAMES_PER_SECOND = 4
 Rows = Callable[[], Sequence[PodRecord]]
 
 
-class Display(Protocol):
-    """Shows a rehearsal. Several threads call it; the names of pods are the full ones."""
-
-    def watch(self, names: Sequence[tuple[str, str]], rows: Rows) -> AbstractContextManager[None]:
-        """Show the rehearsal until the block is left. names: full and short name of each pod."""
-
-    def line(self, pod: str, text: str) -> None:
-        """Show a line that a pod wrote."""
-
-    def note(self, text: str) -> None:
-        """Show a line of trainform's own."""
-
-
 class ConsoleDisplay:
-    """Prints each line with the name of its pod. A terminal gets colours, and a table below the lines that is updated;
-    elsewhere the table is printed once, at the end."""
+    """Prints each line with the name of its pod, whose full name callers give. Several threads call it.
+
+    A terminal gets colours, and a table below the lines that is updated. Elsewhere the table is printed once, at the
+    end.
+    """
 
     def __init__(self, console: Screen) -> None:
         self._console = console
@@ -48,6 +37,7 @@ class ConsoleDisplay:
 
     @contextlib.contextmanager
     def watch(self, names: Sequence[tuple[str, str]], rows: Rows) -> Iterator[None]:
+        """Show the rehearsal until the block is left. names: full and short name of each pod."""
         self._names = dict(names)
         width = max(map(len, self._names.values()))
         self._prefixes = {
@@ -69,10 +59,12 @@ class ConsoleDisplay:
             self._console.print(self._table(rows()))
 
     def line(self, pod: str, text: str) -> None:
+        """Show a line that a pod wrote."""
         with self._lock:
             self._console.print(self._prefixes[pod] + plain(text), soft_wrap=True)
 
     def note(self, text: str) -> None:
+        """Show a line of trainform's own."""
         if is_quiet():
             return
         with self._lock:
@@ -90,8 +82,3 @@ class ConsoleDisplay:
             phase = Text(row.phase, "red" if row.phase == FAILED else "")
             table.add_row(self._names.get(row.pod, row.pod), phase, code, f"{row.seconds:.1f}", reason)
         return table
-
-
-def console_display(err: bool = False) -> ConsoleDisplay:
-    """Return a display on standard output, or on standard error."""
-    return ConsoleDisplay(screen(err=err, piped_width=PIPED_WIDTH))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,10 @@ from msgspec import Struct
 from trainform.errors import TrainformError
 from trainform.local.rehearsal.checks import checked_volumes
 from trainform.local.rehearsal.docker.engine import Engine
-from trainform.local.rehearsal.docker.forwarding import READY, Forwarder, forwarders
+from trainform.local.rehearsal.docker.forwarding import Forwarder, forwarders
 from trainform.local.rehearsal.docker.request_bodies import (
     SANDBOX_FOLDER,
     Image,
-    VolumePaths,
     container_body,
     docker_mount,
     forwarder_body,
@@ -33,13 +31,10 @@ from trainform.local.rehearsal.kubelet.placement import Sandbox, place_pods
 from trainform.local.rehearsal.kubelet.volumes import Volume, container_mounts, fs_group, needed_folders, used_volumes
 from trainform.local.rehearsal.workload import Workload, containers, pod_name
 
-POLL_SECONDS = 0.05
-
 
 class RunningSandbox(Struct, frozen=True):
-    """A running sandbox, with its container and its address."""
+    """The container of a sandbox, and its address."""
 
-    sandbox: Sandbox
     container: str
     ip: str
 
@@ -57,9 +52,8 @@ class PodInfrastructure:
         self._running_sandboxes: dict[str, RunningSandbox] = {}
         self._numbers = itertools.count()
         self._network = ""
-        self._names: dict[str, str] = {}
-        self._folders: dict[str, str] = {}
-        self._volume_paths = VolumePaths(self._names, self._folders)
+        self._places: dict[str, tuple[str, str]] = {}
+        """Name and folder of each volume in Docker, by the volume's key."""
 
     def create(self, images: Mapping[str, Image]) -> None:
         """Create everything before the first pod starts: as in a cluster, names are in DNS before pods are ready."""
@@ -80,9 +74,7 @@ class PodInfrastructure:
         if must_not_be_root(pod, container, image):
             raise TrainformError("runAsNonRoot is set, and the container would run as root")
         env = container_env(sources, container)
-        mounts = [
-            docker_mount(mount, self._volume_paths) for mount in container_mounts(container, self._volumes[name], env)
-        ]
+        mounts = [docker_mount(mount, self._places) for mount in container_mounts(container, self._volumes[name], env)]
         body = container_body(pod, container, image, env, mounts, self._running_sandboxes[name].container)
         return self._engine.make_container(
             f"{name}-{container['name']}-{next(self._numbers)}", body, pod=name, container=container["name"]
@@ -94,9 +86,7 @@ class PodInfrastructure:
 
     def _make_volumes(self, volumes: Iterable[Volume]) -> None:
         needed = {volume.key: volume for volume in volumes if volume.folder is None}
-        created = self._engine.each(self._make_volume, needed.values())
-        for key, (name, folder) in zip(needed, created, strict=True):
-            self._names[key], self._folders[key] = name, folder
+        self._places.update(zip(needed, self._engine.each(self._make_volume, needed.values()), strict=True))
 
     def _make_volume(self, volume: Volume) -> tuple[str, str]:
         return self._engine.make_volume(f"{volume.key}.{next(self._numbers)}", volume_options(volume))
@@ -104,12 +94,12 @@ class PodInfrastructure:
     def _start_sandbox(self, sandbox: Sandbox) -> None:
         pods = [self._workload.pod(name) for name in sandbox.pods]
         used = [volume for pod in pods for volume in used_volumes(pod, self._volumes[pod_name(pod)])]
-        held = [self._names[key] for key in dict.fromkeys(volume.key for volume in used if volume.folder is None)]
+        held = [self._places[key][0] for key in dict.fromkeys(volume.key for volume in used if volume.folder is None)]
         image = self._images[pods[0]["spec"]["containers"][0]["image"]]
         body = sandbox_body(sandbox, self._network, self._workload.namespace, image.name, held)
         container = self._engine.make_container(f"{sandbox.name}-sandbox-{next(self._numbers)}", body)
         self._engine.start(container)
-        running = RunningSandbox(sandbox, container, self._engine.address(container, self._network))
+        running = RunningSandbox(container, self._engine.address(container, self._network))
         self._running_sandboxes.update(dict.fromkeys(sandbox.pods, running))
         for pod in pods:
             self._write_volumes(pod, container)
@@ -134,28 +124,21 @@ class PodInfrastructure:
                 for folder in folders:
                     (volume.folder / folder.path).mkdir(parents=True, exist_ok=True)
                 continue
-            root = f"{SANDBOX_FOLDER}/{self._names[volume.key]}"
+            root = f"{SANDBOX_FOLDER}/{self._places[volume.key][0]}"
             entries.append(Entry(root, volume.mode, volume.group))
             entries += [dataclasses.replace(entry, path=f"{root}/{entry.path}") for entry in (*folders, *files)]
         if entries:
             self._engine.put(container, archive(entries))
 
     def _start_forwarder(self, forwarder: Forwarder) -> None:
-        """Start a Service's container and wait for its ports. TrainformError if its program ends before."""
+        """Start a Service's container. TrainformError if its image lacks Python."""
         image = self._images[self._workload.pod(forwarder.pod)["spec"]["containers"][0]["image"]]
         body = forwarder_body(forwarder.command(), forwarder.aliases, self._network, image.name)
         container = self._engine.make_container(f"service-{forwarder.service}", body)
-        output, runs = "", True
         try:
             self._engine.start(container)
-            while READY not in output and runs:
-                time.sleep(POLL_SECONDS)
-                output, runs = self._engine.output_so_far(container)
         except TrainformError as error:
-            output, runs = error.message, False
-        if not runs:
             raise TrainformError(
-                f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: "
-                f"{' '.join(output.split())}",
+                f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: {error.message}",
                 "the program that forwards a Service needs `python3` in the image of the pods",
-            )
+            ) from None

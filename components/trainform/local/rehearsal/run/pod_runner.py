@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,15 +12,16 @@ from msgspec import Struct
 
 from trainform.errors import TrainformError
 from trainform.local.rehearsal.docker.engine import Engine, RemovedError
-from trainform.local.rehearsal.kubexec.bridge import JOIN_SECONDS, Bridge
+from trainform.local.rehearsal.kubexec.delivery import relay_command
 from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.local.rehearsal.run.records import FAILED, PREPARING, RUNNING, STOPPED, SUCCEEDED, Records
-from trainform.local.rehearsal.workload import init_containers, pod_name
+from trainform.local.rehearsal.workload import Workload, init_containers, pod_name
 
 NEVER = "Never"
 CANNOT_START = 128  # the exit code of a container whose program could not be started
 RESTART_SECONDS = 1.0  # a kubelet waits ten seconds before the first restart
 LOG_SECONDS = 30.0  # Docker delivers the last lines when a container ends, on a busy machine some seconds later
+JOIN_SECONDS = 30.0  # for threads whose containers have been removed
 LONGEST_LINE = 16_384
 
 
@@ -29,10 +31,9 @@ class RunContext(Struct, frozen=True):
     engine: Engine
     infrastructure: PodInfrastructure
     records: Records
-    restarts: int
+    workload: Workload
     write_line: Callable[[str, str], None]
     """Called with the name of a pod and a line of its output."""
-    bridge: Bridge
 
 
 class PodRunner:
@@ -48,7 +49,7 @@ class PodRunner:
 
     def start(self) -> None:
         """Start the pod's thread, and return at once."""
-        self._context.records.begin(self.name)
+        self._context.records.change(self.name, began=time.monotonic())
         self._thread.start()
 
     def end(self, reason: str) -> None:
@@ -79,7 +80,7 @@ class PodRunner:
         records = self._context.records
         records.change(self.name, phase=PREPARING if init_containers(self._pod) else RUNNING)
         for container in init_containers(self._pod):
-            code, why = self._run_init_container(container)
+            code, why = self._run_and_restart(container)
             if code != 0:
                 self._record_end(FAILED, code, f"init container {container['name']}: {why}")
                 return
@@ -93,12 +94,6 @@ class PodRunner:
         else:
             self._record_end(FAILED, *failed)
 
-    def _run_init_container(self, container: dict[str, Any]) -> tuple[int, str]:
-        """Run an init container, and return its exit code and the reason for it."""
-        if self._context.bridge.is_relay(container):
-            return self._context.bridge.deliver(self._pod, container, self._make, self._over)
-        return self._run_and_restart(container)
-
     def _record_end(self, phase: str, code: int, reason: str) -> None:
         if not self._over.is_set():
             self._context.records.end(self.name, phase, code, reason)
@@ -107,12 +102,13 @@ class PodRunner:
         """Run and restart a container as the policy allows; return exit code and reason of the last run."""
         while True:
             code, why = self._run_once(container)
-            may_restart = self._pod["spec"].get("restartPolicy") != NEVER and self._restarts < self._context.restarts
+            most = self._context.workload.restarts
+            may_restart = self._pod["spec"].get("restartPolicy") != NEVER and self._restarts < most
             if code == 0 or not may_restart or self._over.is_set():
                 return code, why
             self._restarts += 1
             self._context.records.change(self.name, restarts=self._restarts)
-            self._context.write_line(self.name, f"[{why}; restart {self._restarts} of {self._context.restarts}]")
+            self._context.write_line(self.name, f"[{why}; restart {self._restarts} of {most}]")
             if self._over.wait(RESTART_SECONDS):
                 raise RemovedError(self.name)
 
@@ -122,6 +118,8 @@ class PodRunner:
             self._context.engine.start(identity)
         except TrainformError as error:
             return CANNOT_START, error.message
+        if self._context.workload.agent is not None and container is self._pod["spec"]["containers"][0]:
+            self._context.engine.execute(identity, relay_command(self._pod))
         reader = threading.Thread(target=self._write_output, args=(identity,), daemon=True)
         reader.start()
         code = self._context.engine.wait(identity)

@@ -51,21 +51,10 @@ class Records:
         with self._changed:
             return tuple(self._records.values())
 
-    def get(self, pod: str) -> PodRecord:
-        """Return the record of one pod."""
-        with self._changed:
-            return self._records[pod]
-
     def change(self, pod: str, **fields: Any) -> None:
         """Set fields of a pod's record."""
         with self._changed:
             self._records[pod] = structs.replace(self._records[pod], **fields)
-            self._changed.notify_all()
-
-    def begin(self, pod: str) -> None:
-        """Record that a pod starts, for the first time or again."""
-        with self._changed:
-            self._records[pod] = PodRecord(pod, began=time.monotonic())
             self._changed.notify_all()
 
     def end(self, pod: str, phase: str, exit_code: int | None, reason: str = "") -> None:

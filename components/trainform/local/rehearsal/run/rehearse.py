@@ -23,9 +23,8 @@ from trainform.errors import TrainformError
 from trainform.local.rehearsal.docker.engine import Engine
 from trainform.local.rehearsal.docker.pulled_images import ready_images
 from trainform.local.rehearsal.kubelet.volumes import host_paths
-from trainform.local.rehearsal.kubexec.bridge import Bridge
-from trainform.local.rehearsal.kubexec.delivery import insert_relays
-from trainform.local.rehearsal.run.display import Display
+from trainform.local.rehearsal.kubexec.delivery import insert_stand_ins
+from trainform.local.rehearsal.run.display import ConsoleDisplay
 from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.local.rehearsal.run.pod_runner import PodRunner, RunContext
 from trainform.local.rehearsal.run.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
@@ -64,7 +63,7 @@ class Outcome(Struct, frozen=True):
         return not self.problem
 
 
-def rehearse(workload: Workload, options: Options, display: Display, progress: Progress = SILENT) -> Outcome:
+def rehearse(workload: Workload, options: Options, display: ConsoleDisplay, progress: Progress = SILENT) -> Outcome:
     """Run the pods to their end, and remove all objects. InputError or TrainformError if they cannot be started."""
     with rehearsal(workload, options, display, progress) as running:
         return running.wait()
@@ -72,7 +71,7 @@ def rehearse(workload: Workload, options: Options, display: Display, progress: P
 
 @contextlib.contextmanager
 def rehearsal(
-    workload: Workload, options: Options, display: Display, progress: Progress = SILENT
+    workload: Workload, options: Options, display: ConsoleDisplay, progress: Progress = SILENT
 ) -> Iterator[Rehearsal]:
     """Run the pods while the block runs, and remove all objects at its end.
 
@@ -80,37 +79,39 @@ def rehearsal(
     """
     import platformdirs
 
-    workload = insert_relays(workload if options.image is None else replace_nslookup(workload))
+    workload = insert_stand_ins(workload if options.image is None else replace_nslookup(workload))
     if not workload.pods:
         raise TrainformError("there is no pod to rehearse", "give a role at least one replica")
     lock = platformdirs.user_state_path("trainform") / "rehearsals" / workload.experiment / "lock"
     engine = Engine(workload.experiment, lock)
-    try:
-        with endings_as_interrupts(), hold(lock, f"rehearsal of {workload.experiment}", progress):
-            left = engine.remove_leftovers()
-            if left:
-                progress.note(f"removed {left} objects of a rehearsal of {workload.experiment} that was killed")
-            infrastructure = PodInfrastructure(engine, workload, options.claims)
-            images = ready_images(engine, workload, options.image, progress)
-            running = Rehearsal(workload, options, display, engine, infrastructure)
-            try:
-                with progress.step(f"making the network, volumes and names of {len(workload.pods)} pods"):
-                    infrastructure.create(images)
-                with display.watch(running.names, running.rows):
-                    running.begin()
-                    yield running
-            finally:
-                with uninterrupted():
-                    running.stop()
-    finally:
-        engine.close()
+    with endings_as_interrupts(), hold(lock, f"rehearsal of {workload.experiment}", progress):
+        left = engine.remove_leftovers()
+        if left:
+            progress.note(f"removed {left} objects of a rehearsal of {workload.experiment} that was killed")
+        infrastructure = PodInfrastructure(engine, workload, options.claims)
+        images = ready_images(engine, workload, options.image, progress)
+        running = Rehearsal(workload, options, display, engine, infrastructure)
+        try:
+            with progress.step(f"making the network, volumes and names of {len(workload.pods)} pods"):
+                infrastructure.create(images)
+            with display.watch(running.names, running.rows):
+                running.begin()
+                yield running
+        finally:
+            with signal_handler(ENDING, signal.SIG_IGN):
+                running.stop()
 
 
 class Rehearsal:
     """A rehearsal whose pods run; `rehearsal` makes it."""
 
     def __init__(
-        self, workload: Workload, options: Options, display: Display, engine: Engine, infrastructure: PodInfrastructure
+        self,
+        workload: Workload,
+        options: Options,
+        display: ConsoleDisplay,
+        engine: Engine,
+        infrastructure: PodInfrastructure,
     ) -> None:
         self.workload = workload
         self.names = [(pod_name(pod), short_name(pod)) for pod in workload.pods]
@@ -120,10 +121,7 @@ class Rehearsal:
         self._engine = engine
         self._infrastructure = infrastructure
         self._masked = Masker(workload.secrets)
-        self._bridge = Bridge(engine, self.records, workload, self._write_line)
-        self._context = RunContext(
-            engine, infrastructure, self.records, workload.restarts, self._write_line, self._bridge
-        )
+        self._context = RunContext(engine, infrastructure, self.records, workload, self._write_line)
         self._runners: dict[str, PodRunner] = {}
         self._deadline = 0.0
 
@@ -165,7 +163,6 @@ class Rehearsal:
         self._engine.remove_all()
         for runner in self._runners.values():
             runner.join()
-        self._bridge.join()
 
     def _is_complete(self, records: Sequence[PodRecord]) -> bool:
         needed = self.workload.ends_with if self.workload.ends_with else {record.pod for record in records}
@@ -229,13 +226,6 @@ def endings_as_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt
 
     with signal_handler(ENDING, interrupt):
-        yield
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Inside the block, signals that would end the program are ignored."""
-    with signal_handler(ENDING, signal.SIG_IGN):
         yield
 
 
