@@ -80,7 +80,6 @@ DEEPEST = 40
 MOST_VALUES = 50_000
 LONGEST_PATH = 2048  # characters of a key with all above it: each value below has them in its path
 MOST_OVERLAYS = 100  # environments of an experiment: it is read once for each
-MOST_ALIASES = 100
 
 NODE_CPU = "128"
 NODE_MEMORY = "1Ti"

@@ -123,7 +123,7 @@ def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
 def _show_what_stays(exported: Mapping[str, Any]) -> None:
     """List the claims that stay or are deleted, and the objects that stay in the namespaces of the stack."""
     from trainform.cluster.api import ClusterApi
-    from trainform.cluster.contents import contents
+    from trainform.cluster.survey import contents
     from trainform.deployed.state import claims_of, clusters_of, deleted_from, namespaces_of
 
     for kept, fate in ((True, "stay in the cluster"), (False, "are deleted, with their data")):

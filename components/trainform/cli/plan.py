@@ -32,7 +32,7 @@ def command(results: Results, as_json: bool) -> None:
 
 
 def _as_data(result: Result) -> dict[str, Any]:
-    from trainform.cli.overlaid import as_rows, overlaid
+    from trainform.cli.plan_text import as_rows, overlaid
     from trainform.plan.export import as_data
 
     checked = result.job
@@ -52,8 +52,7 @@ def _show_environment(checked: CheckedPlatform, width: int) -> None:
 
 
 def _show_job(result: Result, checked: CheckedJob, width: int) -> None:
-    from trainform.cli.overlaid import overlaid
-    from trainform.cli.plan_text import headline, notes, origin, sections
+    from trainform.cli.plan_text import headline, notes, origin, overlaid, sections
 
     job = checked.or_raise()
     plan = job.plan

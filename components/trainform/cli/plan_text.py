@@ -5,13 +5,70 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from trainform.cli.overlaid import OverlaidValue
+from msgspec import Struct, structs
+
 from trainform.console.lines import display_width, escaped, wrapped
+from trainform.errors import Problem
 from trainform.job.render_platform import RenderedPlatform
 from trainform.manifests.manifest import Manifest, override_key
 from trainform.plan.launch.launch import TF_CONFIG
 from trainform.plan.model import EnvVar, Plan, RolePlan
+from trainform.spec.layers import LayerValue
+from trainform.spec.read import Source
 from trainform.spec.roles import EnvSource, InitContainer
+
+
+class OverlaidValue(Struct, frozen=True):
+    """A value as it may be shown."""
+
+    path: str
+    """Path in the experiment."""
+    value: str
+    before: str | None
+    """The value that it replaces, None for a new field."""
+    place: str
+    """Path of the overlay, or `--set`."""
+    source: str
+    line: int
+    """0 if the value is in no file."""
+
+    @property
+    def replaced(self) -> str:
+        """Return the value that it replaces, in words."""
+        return "new" if self.before is None else f"in place of {self.before}"
+
+    @property
+    def where(self) -> str:
+        """Return its origin in words: `environments.prod, line 12`."""
+        place = self.place.removesuffix(f".{self.path}").removesuffix(f" {self.path}")
+        return f"{place}, line {self.line}" if self.line else place
+
+
+def overlaid(source: Source) -> list[OverlaidValue]:
+    """Return every value that an overlay sets, in the order in which they are applied."""
+    return [
+        _value(value, source.locate(Problem(value.path, None, "", "")))
+        for layer in source.layers
+        for value in layer.values
+        if source.origin(value.path)[0] == value.place  # a later layer may have set it anew
+    ]
+
+
+def _value(value: LayerValue, at: Problem) -> OverlaidValue:
+    before = None if value.before is None else _shown_value(value.path, value.before)
+    new = "null" if value.value is None else _shown_value(value.path, value.value)
+    return OverlaidValue(value.path, new, before, value.place, at.source, at.line)
+
+
+def _shown_value(path: str, value: object) -> str:
+    """Return the value as a message may show it."""
+    return str(Problem(path, value, "", "").shown_value)
+
+
+def as_rows(values: Iterable[OverlaidValue]) -> list[dict[str, object]]:
+    """Return the values for programs."""
+    return [structs.asdict(value) for value in values]
+
 
 GAP = "  "
 LABEL = 12  # columns of the labels on the left

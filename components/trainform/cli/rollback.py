@@ -51,7 +51,7 @@ def command(
     require_answer(dry_run=dry_run, yes=yes)
     from trainform.deployed.releases.gates import reason_problems
     from trainform.stacks.promotion.prepare_rollback import prepare_rollback
-    from trainform.stacks.promotion.rollback_text import as_data, sections
+    from trainform.stacks.promotion.promotion_text import rollback_data, rollback_sections
 
     wrong = [*reason_problems(reason)]
     if wrong:
@@ -60,11 +60,11 @@ def command(
     found = prepare_rollback(stack_of(word, environment, root), to, reason.strip(), root)
     name, release = found.stack.name, found.release.name
     if form is not Form.JSON:
-        show_text(form, sections(found))
+        show_text(form, rollback_sections(found))
     if not dry_run:
         write({name: found.release}, root, yes=yes)
     if form is Form.JSON:
-        show_data(as_data(found, written=not dry_run))
+        show_data(rollback_data(found, written=not dry_run))
     elif not dry_run:
         files = [release_path(found.stack.experiment, release), stack_path(name)]
         note(*next_steps(name, files, must_refresh=found.killed))

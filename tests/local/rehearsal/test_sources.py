@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.local.rehearsal.workloads import pod
 from tests.support.samples import plan
-from trainform.local.rehearsal.checks import source_problems
+from trainform.local.rehearsal.run.pod_infrastructure import source_problems
 from trainform.local.rehearsal.sources import PLACEHOLDER_VALUE, references, workload_of_plan
 from trainform.local.rehearsal.workload import pod_name, selects, short_name
 from trainform.manifests.ssh_files import USER_KEY

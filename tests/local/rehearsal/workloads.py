@@ -16,7 +16,7 @@ import pytest
 from tests.support.samples import experiment, plan
 from trainform import defaults
 from trainform.local.rehearsal.docker.engine import OWNER_LABEL
-from trainform.local.rehearsal.kubelet.fields import Place, Sources
+from trainform.local.rehearsal.kubelet.env import Place, Sources
 from trainform.local.rehearsal.probe import probed
 from trainform.local.rehearsal.run.display import ConsoleDisplay, Rows
 from trainform.local.rehearsal.run.rehearse import Options, Outcome, Rehearsal, rehearse

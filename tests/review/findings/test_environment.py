@@ -17,13 +17,13 @@ from trainform.job.render import render_job
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, User
 from trainform.review.cost import cost_of
-from trainform.review.dependents import dependents, not_read
 from trainform.review.facts import facts_of
 from trainform.review.files import uses_of
 from trainform.review.findings.cost import find as costs
 from trainform.review.findings.environment import find
 from trainform.review.model import Finding
 from trainform.review.preview import Preview, State
+from trainform.review.report import dependents, not_read
 from trainform.spec import Experiment
 from trainform.spec.layers import merge_patch
 

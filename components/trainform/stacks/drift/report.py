@@ -16,8 +16,16 @@ from trainform.deployed.stacks import ProjectStack
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, ownership
 from trainform.plan.record import record_name
-from trainform.stacks.drift.compare import compared, gone, is_noted, is_written, needs_dry_run
-from trainform.stacks.drift.deployed_objects import DeployedObjects, environment_objects, recorded_objects
+from trainform.stacks.drift.compare import (
+    DeployedObjects,
+    compared,
+    environment_objects,
+    gone,
+    is_noted,
+    is_written,
+    needs_dry_run,
+    recorded_objects,
+)
 from trainform.stacks.drift.live_reads import Reads, key_of
 from trainform.stacks.drift.report_model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.local.rehearsal.workloads import NAMESPACE, full_name, pod, workload
 from trainform.errors import MASK
-from trainform.local.rehearsal.docker.forwarding import forwarders
 from trainform.local.rehearsal.docker.request_bodies import Image, container_body, must_not_be_root, user_of
+from trainform.local.rehearsal.run.pod_infrastructure import forwarders
 from trainform.local.rehearsal.run.rehearse import Masker
 
 IMAGE = Image("resnet:1", "")

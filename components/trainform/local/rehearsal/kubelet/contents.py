@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from trainform.local.rehearsal.kubelet.fields import Sources, UnknownSourceError, value_of
+from trainform.local.rehearsal.kubelet.env import Sources, UnknownSourceError, value_of
 
 DEFAULT_MODE = 0o644
 GROUP_MAY_READ = 0o440  # what the kubelet adds to files of read-only volumes where the pod has an fsGroup

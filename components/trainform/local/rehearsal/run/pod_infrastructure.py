@@ -1,19 +1,20 @@
-"""The objects that exist before the pods run: the network, the volumes, the sandboxes and the Services' forwarders."""
+"""What precedes the pods: problems of the workload, the network, volumes, sandboxes, and a container for each Service
+with its own address, which forwards connections to the pods."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from trainform.errors import TrainformError
-from trainform.local.rehearsal.checks import checked_volumes
+from trainform.errors import InputError, Problem, TrainformError
+from trainform.local.rehearsal.docker import forward
 from trainform.local.rehearsal.docker.engine import Engine
-from trainform.local.rehearsal.docker.forwarding import Forwarder, forwarders
 from trainform.local.rehearsal.docker.request_bodies import (
     SANDBOX_FOLDER,
     Image,
@@ -25,11 +26,116 @@ from trainform.local.rehearsal.docker.request_bodies import (
     volume_options,
 )
 from trainform.local.rehearsal.kubelet.contents import Entry, archive, volume_entries
-from trainform.local.rehearsal.kubelet.env import container_env
-from trainform.local.rehearsal.kubelet.fields import Place, Sources
-from trainform.local.rehearsal.kubelet.placement import Sandbox, place_pods
-from trainform.local.rehearsal.kubelet.volumes import Volume, container_mounts, fs_group, needed_folders, used_volumes
-from trainform.local.rehearsal.workload import Workload, containers, pod_name
+from trainform.local.rehearsal.kubelet.env import Place, Sources, UnknownSourceError, container_env
+from trainform.local.rehearsal.kubelet.placement import Sandbox, own_alias, place_pods, service_names
+from trainform.local.rehearsal.kubelet.volumes import (
+    Volume,
+    container_mounts,
+    fs_group,
+    holds_token,
+    needed_folders,
+    pod_volumes,
+    used_volumes,
+)
+from trainform.local.rehearsal.workload import Workload, containers, pod_name, selects, service_is_headless
+
+
+class Forwarder(Struct, frozen=True):
+    """The names and routes of a Service, and one of its pods, in whose image the forwarder runs."""
+
+    service: str
+    aliases: tuple[str, ...]
+    routes: tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
+    pod: str
+
+    def command(self) -> list[str]:
+        """Return the command of its container."""
+        return ["python3", "-c", Path(forward.__file__).read_text(encoding="utf-8"), json.dumps(self.routes)]
+
+
+def forwarders(workload: Workload) -> list[Forwarder]:
+    """Return a forwarder for each Service with an address and a pod. InputError with each port it cannot forward."""
+    found, problems = [], []
+    for service in workload.services:
+        selected = [pod for pod in workload.pods if selects(service, pod)]
+        if service_is_headless(service) or not selected:
+            continue
+        name = service["metadata"]["name"]
+        routes = []
+        for index, port in enumerate(service["spec"].get("ports", [])):
+            targets = tuple(_targets(port, selected))
+            if port.get("protocol", "TCP") != "TCP" or not targets:
+                reason = "leads to no TCP port of a pod, and a rehearsal forwards only TCP"
+                fix = "give `targetPort` a number, or the name of a port of the pods"
+                problems.append(Problem(f"services.{name}.ports[{index}]", port.get("targetPort"), reason, fix))
+            routes.append((port["port"], targets))
+        aliases = (name, *service_names(name, workload.namespace))
+        found.append(Forwarder(name, aliases, tuple(routes), pod_name(selected[0])))
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _targets(port: dict[str, Any], pods: list[dict[str, Any]]) -> Iterator[tuple[str, int]]:
+    """Yield the name and port of each pod behind a port of the Service. A named target port is looked up in the pod."""
+    target = port.get("targetPort", port["port"])
+    for pod in pods:
+        declared = [declared for container in pod["spec"]["containers"] for declared in container.get("ports", [])]
+        named = {entry["name"]: entry["containerPort"] for entry in declared if "name" in entry}
+        number = target if isinstance(target, int) else named.get(target)
+        if number is not None:
+            yield own_alias(pod_name(pod)), number
+
+
+NOWHERE = Place("", "")  # no check here depends on where a pod runs
+
+
+def source_problems(workload: Workload) -> list[Problem]:
+    """Return a problem for each value or file that a container or a volume reads from an object that does not exist."""
+    problems: list[Problem] = []
+    for pod in workload.pods:
+        sources = Sources(workload, pod, NOWHERE)
+        for container in containers(pod):
+            try:
+                container_env(sources, container)
+            except InputError as error:
+                problems += error.problems
+        for volume in pod["spec"].get("volumes", []):
+            try:
+                if not holds_token(volume):
+                    list(volume_entries(sources, volume, None))
+            except UnknownSourceError as error:
+                path = f"pods.{pod_name(pod)}.volumes.{volume['name']}"
+                problems.append(Problem(path, None, error.message, error.fix))
+    return problems
+
+
+def checked_volumes(
+    workload: Workload, sandboxes: Mapping[str, Sandbox], folders: Mapping[str, Path]
+) -> dict[str, dict[str, Volume]]:
+    """Return the volumes of each pod by name. InputError with every problem. folders: those that replace claims."""
+    found: dict[str, dict[str, Volume]] = {}
+    problems: list[Problem] = []
+    for pod in workload.pods:
+        name = pod_name(pod)
+        try:
+            found[name] = pod_volumes(pod, sandboxes[name].node, folders)
+        except InputError as error:
+            problems += error.problems
+    problems += source_problems(workload)
+    if not problems:
+        problems += _unused(folders, (volume for volumes in found.values() for volume in volumes.values()))
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _unused(folders: Mapping[str, Path], volumes: Iterable[Volume]) -> Iterable[Problem]:
+    claims = sorted({volume.key.partition(".")[2] for volume in volumes if volume.key.startswith("claim.")})
+    for name in folders:
+        if name not in claims:
+            known = f"claims are: {', '.join(claims)}" if claims else "the pods mount no claim"
+            yield Problem("--claim", name, "no pod mounts such a claim", known)
 
 
 class RunningSandbox(Struct, frozen=True):

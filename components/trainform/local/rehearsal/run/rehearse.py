@@ -20,8 +20,7 @@ from trainform.console.locking import hold
 from trainform.console.progress import SILENT, Progress
 from trainform.console.signals import signal_handler
 from trainform.errors import TrainformError
-from trainform.local.rehearsal.docker.engine import Engine
-from trainform.local.rehearsal.docker.pulled_images import ready_images
+from trainform.local.rehearsal.docker.engine import Engine, ready_images
 from trainform.local.rehearsal.kubelet.volumes import host_paths
 from trainform.local.rehearsal.kubexec.delivery import insert_stand_ins
 from trainform.local.rehearsal.run.display import ConsoleDisplay
