@@ -156,7 +156,7 @@ class LiveReads:
 
     @property
     def unreachable(self) -> str:
-        """The reason why nothing could be read; "" if anything was."""
+        """Return the reason why nothing could be read; "" if anything was."""
         futures: list[Future[Any]] = [*self._lists.values(), *self._objects.values()]
         reasons = [self._reason(future) for future in futures]
         return self._reason(self._reader) or (reasons[0] if len(set(reasons)) == 1 else "")

@@ -1,7 +1,4 @@
-"""Files of the user: read as text up to a limit, and written as a whole or not at all, also by `-o FILE`.
-
-A write is atomic after a full disk, Ctrl-C or a signal too.
-"""
+"""Files of the user: read as text up to a limit; written whole or not at all, also after a signal or a full disk."""
 
 from __future__ import annotations
 

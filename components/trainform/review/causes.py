@@ -47,7 +47,7 @@ class Causes(Struct, frozen=True):
 
     @property
     def visible(self) -> tuple[Change, ...]:
-        """The changes without the version of trainform, which changes objects or not."""
+        """Return the changes without the version of trainform, which changes objects or not."""
         return tuple(change for change in self.changes if change.place.path != VERSION)
 
     def under(self, *paths: str) -> list[Change]:
@@ -96,7 +96,7 @@ def _of_environment(old: Record, new: Record, others: bool) -> Iterator[Differen
 
 
 def _of_use(keys: Keys) -> bool:
-    """True for a whole part that an experiment uses or not: a kind of accelerators, not a field of it."""
+    """Return True for a whole part that an experiment uses or not: a kind of accelerators, not a field of it."""
     return keys[0] in OF_USE and len(keys) <= 2
 
 
@@ -110,7 +110,7 @@ def _same_time(keys: Keys, was: Any, will: Any) -> bool:
 
 
 def _order_counts(keys: Keys) -> bool:
-    """True where order reaches the pods: roles order the ranks, and a variable may refer to an earlier one."""
+    """Return True where order reaches the pods: roles order the ranks, and a variable may refer to an earlier one."""
     return keys in (("roles",), ("storage",)) or keys[-1:] == ("env",)
 
 
@@ -130,7 +130,7 @@ def _replacing(old: Record, new: Record) -> Callable[[Difference], bool]:
 
 
 def _scaling(experiment: Experiment) -> set[str]:
-    """The roles whose replicas no process knows."""
+    """Return the roles whose replicas no process knows."""
     return {name for name, role in experiment.roles.items() if experiment.elastic or not role.ranked}
 
 
@@ -140,7 +140,7 @@ def _change(found: Difference, locate: Locate) -> Change:
 
 
 def because(changes: Sequence[Change]) -> str:
-    """The causes as the end of a sentence: "because `image` changes"; empty if there are none."""
+    """Return the causes as the end of a sentence: "because `image` changes"; empty if there are none."""
     paths = [f"`{change.place.path}`" for change in changes]
     if not paths:
         return ""

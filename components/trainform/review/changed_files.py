@@ -71,7 +71,7 @@ class _Git(Struct, frozen=True):
     since: str
 
     def place(self) -> tuple[Path, str]:
-        """The top of the repository, and the project's folder from there on."""
+        """Return the top of the repository, and the project's folder from there on."""
         ran = self.run(self.root, "rev-parse", "--show-toplevel")
         if ran.returncode:
             reason = f"git finds no repository with files of this project ({_said(ran)})"
@@ -80,7 +80,7 @@ class _Git(Struct, frozen=True):
         return Path(os.fsdecode(ran.stdout.removesuffix(b"\n"))), os.fsdecode(prefix.removesuffix(b"\n"))
 
     def base(self, top: Path) -> str:
-        """The commit from which the change began."""
+        """Return the commit from which the change began."""
         found = self.run(top, "rev-parse", "--verify", "--quiet", f"{self.since}^{{commit}}")
         if found.returncode:
             fix = WHOLE_HISTORY if self._is_shallow(top) else "give one that `git log` shows: main, origin/main"
@@ -128,6 +128,6 @@ def _line(answer: bytes) -> str:
 
 
 def _said(ran: subprocess.CompletedProcess[bytes]) -> str:
-    """The first line of what git said."""
+    """Return the first line of what git said."""
     lines = [line for line in ran.stderr.decode(errors="replace").splitlines() if line.strip()]
     return without_credentials(lines[0]) if lines else f"exit code {ran.returncode}"

@@ -47,7 +47,7 @@ def new_names(job: JobReview) -> Names:
 
 
 def _follows(found: Difference, names: Names) -> bool:
-    """True if the new side is the old one with the job's new name in it."""
+    """Return True if the new side is the old one with the job's new name in it."""
     if not isinstance(found.before, str) or not isinstance(found.after, str):
         return False
     was = found.before
@@ -83,7 +83,7 @@ def field_change(found: Difference) -> FieldChange:
 
 
 def _value(variable: Any) -> Any:
-    """The value of a variable, which its path names already."""
+    """Return the value of a variable, which its path names already."""
     if not isinstance(variable, Mapping):
         return variable
     return next((variable[key] for key in ("value", "valueFrom") if key in variable), variable)
@@ -133,7 +133,7 @@ def _at(value: Any, keys: tuple[str | int, ...]) -> tuple[Any, tuple[str | int, 
 
 
 def _clean(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs without what tools and the API server write."""
+    """Return the inputs without what tools and the API server write."""
     kept = {key: value for key, value in inputs.items() if key not in NOISE and not str(key).startswith(OWN)}
     if isinstance(kept.get("metadata"), Mapping):
         kept["metadata"] = {key: value for key, value in kept["metadata"].items() if key not in NOISE}

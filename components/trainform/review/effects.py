@@ -177,7 +177,7 @@ def _already_deployed(happens: JobChange) -> str:
 
 
 def _the_job(happens: JobChange, size: str) -> str:
-    """The existing job with what the cluster reports of it: `the running job sdxl-lora-1f3a9c (32 a800, up 16 h)`."""
+    """Return the existing job with what the cluster reports: `the running job sdxl-lora-1f3a9c (32 a800, up 16 h)`."""
     word = f"{happens.state} " if happens.state in ("running", "finished") else ""
     phase = "" if happens.live is None or happens.live.phase == "Running" else happens.live.phase
     up = f"up {happens.shown_age}" if happens.state == "running" and happens.shown_age else ""
@@ -188,7 +188,7 @@ def _the_job(happens: JobChange, size: str) -> str:
 
 
 def _size(happens: JobChange, *, after: bool) -> str:
-    """The accelerators of the job, or its pods where it has none; empty if unknown."""
+    """Return the accelerators of the job, or its pods where it has none; empty if unknown."""
     record = happens.job.after if after else happens.job.before
     if record is None or record.model is None:
         return ""
@@ -219,7 +219,7 @@ def _order(step: Step) -> tuple[int, str, str]:
 
 
 def _is_own(step: Step) -> bool:
-    """True for an object that always has its own sentence."""
+    """Return True for an object that always has its own sentence."""
     return step.is_object and steps.kind(step) in WORDS
 
 

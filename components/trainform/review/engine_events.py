@@ -163,7 +163,7 @@ READERS: Mapping[str, Callable[[Raw, Mapping[str, Any]], None]] = {
 
 
 def _step(data: Any, names: Mapping[str, str]) -> RawStep | None:
-    """The step; None if it does not say of which resource it is. names: those of its fields in this form."""
+    """Return the step; None if it does not say of which resource it is. names: those of its fields in this form."""
     data = mapping(data)
     operation, urn = text_of(data.get("op")), text_of(data.get("urn"))
     if not operation or not name_of(urn):
@@ -188,7 +188,7 @@ def _detail(detail: Mapping[str, Any], kind: str) -> dict[str, str]:
 
 
 def name_of(urn: str) -> str:
-    """The name in `urn:pulumi:STACK::PROJECT::TYPES::NAME`; empty if it is none of these."""
+    """Return the name in `urn:pulumi:STACK::PROJECT::TYPES::NAME`; empty if it is none of these."""
     parts = urn.split("::", 3)
     return parts[3] if len(parts) == 4 and urn.startswith("urn:pulumi:") else ""
 

@@ -32,7 +32,7 @@ class CostBound(Struct, frozen=True):
     """True if the difference is a part of the cost before."""
 
     def is_passed(self, cost: Cost) -> bool:
-        """True if the cost is above the bound or unknown. A stack that cost nothing before has no percentage."""
+        """Return True if the cost is above the bound or unknown. A stack that cost nothing before has no percentage."""
         money = cost.difference if self.rise else cost.after
         if money is None:
             return not cost.known
@@ -51,7 +51,7 @@ class FailOn(Struct, frozen=True):
     incomplete: bool = False
 
     def is_met(self, review: Review) -> bool:
-        """True if a finding counts, if all stacks together cost too much, or if something is not checked."""
+        """Return True if a finding counts, if all stacks together cost too much, or if something is not checked."""
         removed = review.selection is not None and bool(review.selection.removed)
         unchecked = removed or any(report.not_checked for report in review.stacks)
         findings = [finding for report in review.stacks for finding in report.findings if not finding.waived]
@@ -69,7 +69,7 @@ class FailOn(Struct, frozen=True):
 
 
 def parse_fail_on(given: str) -> FailOn:
-    """The conditions in a list that commas separate. Raises InputError with every word that is none."""
+    """Return the conditions in a list that commas separate. Raises InputError with every word that is none."""
     words = [word.strip() for word in given.split(",")]
     problems = [problem for word in words for problem in _problems(word)]
     if problems:
@@ -88,7 +88,7 @@ def parse_fail_on(given: str) -> FailOn:
 
 
 def exit_code(review: Review, fail_on: FailOn) -> int:
-    """The exit code of a command with this review."""
+    """Return the exit code of a command with this review."""
     if review.outcome is Outcome.failed:
         return FAILED
     return STOPPED if fail_on.is_met(review) else CLEAR

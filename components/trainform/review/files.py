@@ -119,7 +119,7 @@ def _run_place(stack: str, root: Path) -> Place:
 
 
 def without_files(error: TrainformError) -> StackFiles:
-    """The files of a stack that cannot be read."""
+    """Return the files of a stack that cannot be read."""
     reason = f"The files of the stack cannot be read: {error.first_reason}."
     return StackFiles(left_out=(NotChecked(what=WHAT, reason=reason),))
 

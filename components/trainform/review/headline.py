@@ -90,14 +90,14 @@ def _by_kind(effects: Sequence[Effect]) -> Iterator[str]:
 
 
 def _cost(cost: Cost) -> str:
-    """The difference per hour, with its sign; that it is unknown where it is; empty where nothing has a price."""
+    """Return the difference per hour with its sign, or that it is unknown; empty where nothing has a price."""
     if cost.difference is None:
         return "" if cost.known else "The cost is unknown."
     return f"{cost.difference.amount:+.2f} {cost.difference.currency}/h."
 
 
 def _counted(findings: Sequence[Finding]) -> str:
-    """The findings that are not waived, by level: `1 high and 2 medium findings.`."""
+    """Return the findings that are not waived, by level: `1 high and 2 medium findings.`."""
     counts = Counter(finding.level for finding in findings if not finding.waived)
     parts = [f"{counts[level]} {level}" for level in LEVELS if counts[level]]
     return f"{listed(parts)} finding{'' if counts.total() == 1 else 's'}." if parts else ""

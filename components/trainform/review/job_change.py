@@ -39,7 +39,7 @@ class Scaled(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The role with both numbers: `the elastic role worker 3 → 5`."""
+        """Return the role with both numbers: `the elastic role worker 3 → 5`."""
         return f"the {'elastic ' if self.elastic else ''}role {self.role} {self.before} → {self.after}"
 
 
@@ -67,7 +67,7 @@ class JobChange(Struct, frozen=True):
 
     @property
     def state(self) -> LiveState:
-        """The live state of the existing job object."""
+        """Return the live state of the existing job object."""
         if self.live is None:
             return "unknown" if self.not_read else "absent"
         if self.live.phase in FINISHED:
@@ -76,7 +76,7 @@ class JobChange(Struct, frozen=True):
 
     @property
     def reasons(self) -> tuple[Change, ...]:
-        """The causes of what happens to the job object: of a replacement those that can make a new revision."""
+        """Return the causes of what happens to the job object: of a replacement those that can make a new revision."""
         found = self.causes.replacing if self.kind == "replace" else self.causes.changes
         return tuple(change for change in found if change.place.path != VERSION)
 
@@ -89,13 +89,13 @@ class JobChange(Struct, frozen=True):
 
     @property
     def versions(self) -> str:
-        """The versions of trainform that deployed the job and render it now; empty if they are the same, or unknown."""
+        """Return the versions of trainform that deployed the job and render it now; empty if equal or unknown."""
         found = self.causes.under(VERSION)
         return f"trainform {found[0].before} deployed it, and {found[0].after} renders it now" if found else ""
 
     @property
     def reason(self) -> str:
-        """The causes as the end of a sentence; empty if none is visible, and nothing is replaced."""
+        """Return the causes as the end of a sentence; empty if none is visible, and nothing is replaced."""
         text = because(self.reasons)
         if text or self.kind != "replace":
             return text

@@ -42,7 +42,7 @@ def metadata_of(state: State | None) -> dict[str, Any]:
 
 
 def places_pods(job: JobReview) -> bool:
-    """True if the engine creates or replaces the job object, or changes in place how many pods it has."""
+    """Return True if the engine creates or replaces the job object, or changes in place how many pods it has."""
     step = job.job
     if step is None or step.new is None or steps.action(step) == "none":
         return False
@@ -80,7 +80,7 @@ def local_queue_of(job: JobReview, *, after: bool) -> str:
 
 
 def _queue_names(job: JobReview, admission: str, *, after: bool) -> list[str]:
-    """The names of queues in the objects; "" for one that is not set, or unknown."""
+    """Return the names of queues in the objects; "" for one that is not set, or unknown."""
     return [
         "" if name.value in (None, UNKNOWN) else str(name.value)
         for state in states_of(job, after=after)

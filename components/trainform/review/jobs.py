@@ -45,7 +45,7 @@ def job_kinds() -> frozenset[str]:
 
 
 def is_job(step: Step) -> bool:
-    """True for the job object of an operator, also of another program."""
+    """Return True for the job object of an operator, also of another program."""
     group, _, _ = step.type.removeprefix("kubernetes:").partition("/")
     return step.is_object and f"{group}/{step.kind}" in job_kinds()
 
@@ -69,12 +69,12 @@ def _of_component(component: Step, below: tuple[Step, ...]) -> JobReview:
 
 
 def _current(found: Iterable[Step]) -> Step | None:
-    """The step of the current resource; one that an earlier `up` has left may be deleted next to it."""
+    """Return the step of the current resource; one that an earlier `up` has left may be deleted next to it."""
     return min(found, key=lambda step: step.operation == "delete", default=None)
 
 
 def _record(state: State | None, name: str) -> tuple[Record | None, tuple[str, ...]]:
-    """The record in a state of its ConfigMap; None and the reason if it cannot be read."""
+    """Return the record in a state of its ConfigMap; None and the reason if it cannot be read."""
     if state is None:
         return None, ()
     data = state.inputs.get("data")

@@ -23,7 +23,7 @@ OF_ENVIRONMENT = "environment."
 
 
 def job_findings(job: RenderedJob, locate: Callable[[str], Place], today: datetime.date) -> Iterator[Finding]:
-    """The findings of the environment's rules in a job, those that are waived among them."""
+    """Yield the findings of the environment's rules in a job, those that are waived among them."""
     accepted = waived(job.experiment.waivers, job.environment, today)
     explained = {identity(problem): problem for problem in job.problems if problem.code}
     for raw, severity in job.found:
@@ -33,7 +33,7 @@ def job_findings(job: RenderedJob, locate: Callable[[str], Place], today: dateti
 
 
 def platform_findings(platform: RenderedPlatform, locate: Callable[[str], Place]) -> Iterator[Finding]:
-    """The findings of the environment's rules in the objects of its own stack."""
+    """Yield the findings of the environment's rules in the objects of its own stack."""
     for problem, severity in platform.found:
         yield _finding(problem, severity, platform.environment.name, locate(f"{OF_ENVIRONMENT}{problem.path}"))
 

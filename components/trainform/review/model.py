@@ -135,7 +135,7 @@ class Money(Part):
 
     @property
     def text(self) -> str:
-        """The amount as it is printed: 16.80 USD."""
+        """Return the amount as it is printed: 16.80 USD."""
         return f"{self.amount:.2f} {self.currency}"
 
 

@@ -19,7 +19,7 @@ _FINGERPRINT = re.compile(r"finding ([0-9a-f]{16})\)$")
 
 
 def policy_findings(preview: Preview) -> Iterator[Finding]:
-    """A finding for each result of a policy that counts."""
+    """Yield a finding for each result of a policy that counts."""
     yield from (_finding(result) for result in preview.policies if result.level != "disabled")
 
 

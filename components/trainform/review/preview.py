@@ -34,7 +34,7 @@ class State:
 
     @functools.cached_property
     def pods(self) -> tuple[Pods, ...]:
-        """The pods that the object makes: looked for once, and asked for by most parts of the report."""
+        """Return the pods that the object makes: looked for once, and asked for by most parts of the report."""
         return tuple(pods_of({**self.inputs}))
 
 
@@ -57,17 +57,17 @@ class Step(Struct, frozen=True):
 
     @property
     def state(self) -> State:
-        """The state after, or the one before where there is no other."""
+        """Return the state after, or the one before where there is no other."""
         return self.new or self.old or State({})
 
     @property
     def kind(self) -> str:
-        """The last part of the type: `Job`, `ConfigMap`, `RoleGroup`."""
+        """Return the last part of the type: `Job`, `ConfigMap`, `RoleGroup`."""
         return self.type.rpartition(":")[2]
 
     @property
     def is_object(self) -> bool:
-        """True for an object of Kubernetes."""
+        """Return True for an object of Kubernetes."""
         return self.type.startswith("kubernetes:")
 
 

@@ -179,7 +179,7 @@ def _unknown_amounts(ended: str) -> tuple[Cost, Capacity]:
 
 
 def _failure(preview: Preview, problems: Sequence[Problem]) -> tuple[str, list[str]]:
-    """The headline of a preview that failed, and the lines that follow: the problems, else the engine's own lines."""
+    """Return the headline of a preview that failed, and the lines that follow: the problems, else the engine's."""
     if problems:
         place, _, *fix = problems[0].lines()
         first = f"{place}: {escaped(str(problems[0].as_dict()['reason']))}"
@@ -234,7 +234,7 @@ def _environment(context: Context, checked: Checked) -> str:
 
 
 def _experiment(context: Context, checked: Checked) -> str:
-    """The experiment's name; of several, all of them."""
+    """Return the experiment's name; of several, all of them."""
     if isinstance(checked, CheckedJob):
         return checked.name
     records = (job.before if job.after is None else job.after for job in context.jobs)

@@ -37,7 +37,7 @@ def action(step: Step) -> Action:
 
 
 def is_resource(step: Step) -> bool:
-    """True for what exists somewhere. Resources of other packages have a provider; components and stacks have none."""
+    """Return True for what exists somewhere: resources of other packages have a provider, unlike components."""
     return step.is_object or (not step.type.startswith((COMPONENT, ENGINE)) and bool(step.state.provider))
 
 
@@ -77,7 +77,7 @@ def of_kind(steps: tuple[Step, ...], wanted: str) -> Iterator[Step]:
 
 
 def is_record(step: Step) -> bool:
-    """True for the ConfigMap with the record of what is deployed."""
+    """Return True for the ConfigMap with the record of what is deployed."""
     data = step.state.inputs.get("data")
     return kind(step) == "ConfigMap" and isinstance(data, Mapping) and data.keys() >= RECORD
 
@@ -97,28 +97,28 @@ def templates(step: Step, state: State | None) -> tuple[Template, ...]:
 
 
 def is_one_object(step: Step) -> bool:
-    """True if the object after the step has the name and the namespace of the one before."""
+    """Return True if the object after the step has the name and the namespace of the one before."""
     was, will = ([value_at(body(step, state), path) for path in IDENTITY] for state in (step.old, step.new))
     return was == will
 
 
 def leaves(step: Step) -> bool:
-    """True for an object that leaves the stack and stays in the cluster."""
+    """Return True for an object that leaves the stack and stays in the cluster."""
     return step.operation == "delete" and step.old is not None and step.old.keep
 
 
 def gives_up(step: Step) -> bool:
-    """True if the stack stops setting fields of an object: deleting a `QueuePatch` leaves the queue."""
+    """Return True if the stack stops setting fields of an object: deleting a `QueuePatch` leaves the queue."""
     return step.operation == "delete" and step.is_object and step.kind != kind(step)
 
 
 def no_longer_kept(step: Step) -> bool:
-    """True for a claim that stays, was kept, and that the next `pulumi destroy` deletes."""
+    """Return True for a claim that stays, was kept, and that the next `pulumi destroy` deletes."""
     return _claim_loses(step, "keep")
 
 
 def no_longer_protected(step: Step) -> bool:
-    """True for a claim that stays, was never kept, and that the engine no longer refuses to delete."""
+    """Return True for a claim that stays, was never kept, and that the engine no longer refuses to delete."""
     return _claim_loses(step, "protect") and not any(state is not None and state.keep for state in (step.old, step.new))
 
 

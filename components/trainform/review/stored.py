@@ -42,7 +42,7 @@ def read_review(text: str, option: str, source: str) -> Review:
 
 
 def _problems(data: Any, error: ValidationError, source: str) -> list[Problem]:
-    """The first problems, each with its path in the file; a file that is no report at all has thousands."""
+    """Return the first problems, each with its path in the file; a file that is no report at all has thousands."""
     if not isinstance(data, dict) or any(detail["type"] == "json_invalid" for detail in error.errors()):
         return [Problem("", None, "this is not the JSON of a report", FIX, source)]
     found = explain(Review, data, error)[:MOST_PROBLEMS]

@@ -106,13 +106,13 @@ def touched(changed: Iterable[str], stacks: Mapping[str, Collection[str]]) -> di
 
 
 def removed(changed: Iterable[str], stacks: Collection[str]) -> list[str]:
-    """The stacks whose file of config has changed and is gone, sorted. stacks: those that have one."""
+    """Return the stacks whose file of config has changed and is gone, sorted. stacks: those that have one."""
     configs = (_CONFIG.fullmatch(name) for name in changed)
     return sorted({config[1] for config in configs if config is not None} - {*stacks})
 
 
 def makes_program(name: str) -> bool:
-    """True if the file may change the program of all stacks. Its imports are not looked at."""
+    """Return True if the file may change the program of all stacks. Its imports are not looked at."""
     if _like(name, NEVER_PROGRAM):
         return False
     return _like(name, (*PROGRAM, *DEPENDENCIES)) or (_like(name, MODULES) and not _like(name, NEVER_MODULES))

@@ -111,7 +111,7 @@ def _report(read: Read, context: Context, *, ask_cluster: bool) -> Report:
 
 
 def review_of(reports: Sequence[Report], selection: Selection | None = None, project: str = "") -> Review:
-    """The review of these stacks of the project, in this order. selection: why it is these; None: they were named."""
+    """Return the review of these stacks, in this order. selection: why it is these; None: they were named."""
     removed = selection is not None and bool(selection.removed)  # of which nothing is known
     outcomes = [Outcome.incomplete if removed else Outcome.clean, *(report.outcome for report in reports)]
     worst = max(outcomes, key=BY_WEIGHT.index)

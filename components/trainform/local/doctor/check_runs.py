@@ -60,7 +60,7 @@ class Request(Struct, frozen=True):
 
     @property
     def context(self) -> str | None:
-        """The environment's context, None for the current one."""
+        """Return the environment's context, None for the current one."""
         return None if self.environment is None else self.environment.cluster.context
 
 

@@ -68,7 +68,7 @@ class Start(Struct):
 
     @property
     def certificates(self) -> Certificates:
-        """The files of the control plane's certificates."""
+        """Return the files of the control plane's certificates."""
         return Certificates(self.layout.pki)
 
     def run(self, deadline: float, step: Step) -> State:

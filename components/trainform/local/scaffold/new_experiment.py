@@ -110,7 +110,7 @@ class NewExperiment(Struct, frozen=True):
 
     @property
     def layouts(self) -> tuple[NewExperiment, ...]:
-        """The possible divisions into roles and bounds for an elastic job, the simplest first."""
+        """Return the possible divisions into roles and bounds for an elastic job, the simplest first."""
         divisible = self.nodes > 1 and LAUNCHER_TEXTS[self.launcher].roles == _ONE_ROLE
         elastic = self.launcher is LauncherName.TORCHRUN_ELASTIC
         return (

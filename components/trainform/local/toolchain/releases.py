@@ -41,7 +41,7 @@ class Module(Struct, frozen=True):
 
     @property
     def escaped(self) -> str:
-        """The path as Go proxies write it: `!x` for a capital X."""
+        """Return the path as Go proxies write it: `!x` for a capital X."""
         return re.sub("[A-Z]", lambda letter: f"!{letter[0].lower()}", self.path)
 
 

@@ -57,7 +57,7 @@ class Piece(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """A unique file name: the hash of the content if it is known, else of the URL."""
+        """Return a unique file name: the hash of the content if it is known, else of the URL."""
         return hashlib.sha256(self.url.encode()).hexdigest() if self.sha256 is None else self.sha256
 
 

@@ -66,7 +66,7 @@ def _key(step: Step) -> str:
 
 
 def _failed(job: JobReview) -> bool:
-    """True if the component, which the engine registers first, has another revision than the record, which comes
+    """Return True if the component, which the engine registers first, has another revision than the record, which comes
     last."""
     if job.component is None or job.component.old is None or job.after is None:
         return False

@@ -84,7 +84,7 @@ class Subject(Struct, frozen=True):
         return about.finding(name, field, *values, place=place, identity=owner, where=where, pods=pods, **words)
 
     def _place(self, roles: Sequence[str], fields: Sequence[str]) -> Place | None:
-        """The place of the first change that can be the cause; without one, of the first field that is set."""
+        """Return the place of the first change that can be the cause; without one, of the first field that is set."""
         if self.job is None:
             return None
         happens = job_change(self.context, self.job)

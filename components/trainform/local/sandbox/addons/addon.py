@@ -59,12 +59,12 @@ class InstalledAddOn(Struct, frozen=True):
 
     @property
     def binary(self) -> Path:
-        """The executable of its component."""
+        """Return the executable of its component."""
         return self.part.binary(self.addon.component.binary)
 
     @property
     def crds(self) -> tuple[Path, ...]:
-        """The files with its CRDs."""
+        """Return the files with its CRDs."""
         return self.part.files(f"{self.addon.name}-crds")
 
     def configure(self, context: Context) -> None:
