@@ -17,7 +17,8 @@ from tests.support.live_objects import pod, volcano_job
 from tests.support.samples import CLUSTER, JOB
 from tests.support.websites import website
 from trainform import defaults
-from trainform.deployed.overview import Overview, accelerators_of_roles, age, overview
+from trainform.deployed.accelerators import accelerators_of_roles
+from trainform.deployed.overview import Overview, age, overview
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
 from trainform.spec import Environment, Experiment

@@ -1,7 +1,4 @@
-"""`trainform`: the table of commands, and how errors become messages and exit codes.
-
-It imports few modules, since errors are also shown for an interrupt during the imports.
-"""
+"""`trainform`: the table of commands, and how errors become messages and exit codes."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ PROCESSES = (
     "At most this number of CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, "
     "the number that the cluster admitted."
 )
-PROBE = "Run a small program instead of the training: ranks, world size, an all-reduce."
+PROBE = "Run a small program instead of the training: ranks, world size, an all-reduce; with MPI who runs where."
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
 CLAIM = "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated."
 ProcessesOption = Annotated[int | None, option("N", PROCESSES, "--processes", min=1)]

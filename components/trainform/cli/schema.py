@@ -11,6 +11,7 @@ from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, Form
 from trainform.console.files import replacing
 from trainform.console.lines import echo, echo_json
+from trainform.errors import InputError, Problem
 from trainform.project import require_project
 
 FolderOption = Annotated[
@@ -31,6 +32,10 @@ def command(folder: FolderOption = None, *, form: Form) -> None:
 
     target = require_project() / "stacks" / "schemas" if folder is None else folder
     paths = {target / name: kind for name, kind in SCHEMAS.items()}
+    blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
+    if blocked:
+        fix = "move it away, or choose another folder with --folder"
+        raise InputError(Problem(str(path), None, "is a link or not a regular file", fix) for path in blocked)
     target.mkdir(parents=True, exist_ok=True)
     for path, kind in paths.items():
         with replacing(path) as stream:

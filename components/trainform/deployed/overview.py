@@ -17,29 +17,13 @@ from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import job_collections, path_of
 from trainform.cluster.phases import phase_of
+from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
-from trainform.manifests.manifest import mapping, quantity
+from trainform.manifests.manifest import mapping
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment, HourlyCost, hourly_cost
 from trainform.spec.release import digest
-
-
-def accelerators_of_roles(roles: Any) -> Counter[str]:
-    """Return the number of accelerators of each kind in the roles of a recorded experiment."""
-    counts: Counter[str] = Counter()
-    for role in mapping(roles).values():
-        replicas = _whole(mapping(role).get("replicas", 1))
-        for kind, count in mapping(mapping(role).get("accelerators")).items():
-            counts[str(kind)] += replicas * _whole(count)
-    return +counts
-
-
-def _whole(value: object) -> int:
-    """Return the count; 0 for anything else, and for one of millions of digits (`1e9999999`), which takes for ever."""
-    count = quantity(value)
-    return 0 if count is None else int(count)
-
 
 GONE = "Gone"
 """The phase of a job that is recorded as deployed, and is not in the cluster."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 import signal
 from typing import TYPE_CHECKING
@@ -21,7 +22,8 @@ def run() -> None:
 
     The engine interrupts the program of an update that fails; the program then ends without a traceback.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    with contextlib.suppress(ValueError):  # in a thread, as the Automation API runs it, signals are the main program's
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     gc.set_threshold(defaults.NEW_OBJECTS)
     atexit.register(gc.freeze)  # otherwise Python searches everything for garbage at its end
     component = _component()

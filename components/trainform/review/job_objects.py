@@ -14,7 +14,7 @@ from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.backends.judged import named
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
-from trainform.deployed.overview import accelerators_of_roles
+from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
 from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.templates import Template, named_objects

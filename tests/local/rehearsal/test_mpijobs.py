@@ -75,7 +75,7 @@ def test_the_stand_in_behaves_like_kubectl_and_waits_for_a_late_pod(image: str) 
     asked = workload(caller, worker, agent=KUBEXEC, ends_with=frozenset({full_name("launcher")}))
     display = run_to_success(asked, image)
     assert display.of(full_name("launcher")) == [
-        f"[waits for pod {WORKER}, which does not run]",
+        f"[waits for pod {WORKER}: it does not run, or its image has no python3]",
         "aside",
         f"on {WORKER} as 5",
         "aside",

@@ -66,3 +66,8 @@ def test_labels_and_taints_of_the_whole_cluster_are_on_every_node() -> None:
     for pool in settings_from_environment(environment, FOLDER).pools:
         assert pool.labels["team"] == "ai"
         assert Taint("reserved", "", "NoSchedule") in pool.taints
+
+
+def test_a_kind_of_accelerators_may_be_called_like_the_pool_without_any() -> None:
+    settings = settings_from_environment(_environment(accelerators={"cpu": {"resource": "nvidia.com/gpu"}}), FOLDER)
+    assert [pool.name for pool in settings.pools] == ["cpu", "cpu-only"]

@@ -63,10 +63,12 @@ def _resources(cpu: str, memory: str) -> dict[str, str]:
 
 def settings_from_environment(environment: Environment, folder: Path) -> SandboxSettings:
     """Return settings for a sandbox with the environment's nodes, labels, taints, storage classes and context."""
-    pools = [_accelerator_pool(environment, kind) for kind in environment.accelerators]
+    kinds = environment.accelerators
+    pools = [_accelerator_pool(environment, kind) for kind in kinds]
     labels = dict(environment.node_selector)
     taints = _taints(environment.tolerations)
-    pools += [structs.replace(pool, labels=labels, taints=taints) for pool in default_pools()]
+    name = f"{CPU_POOL}-only" if CPU_POOL in kinds else CPU_POOL
+    pools += [structs.replace(pool, name=name, labels=labels, taints=taints) for pool in default_pools()]
     context = environment.cluster.context
     return SandboxSettings(
         folder=folder,

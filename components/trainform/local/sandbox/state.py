@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -49,11 +50,12 @@ def read_state(layout: Layout) -> State | None:
 
 
 def read_processes(layout: Layout) -> list[Process]:
-    """Return the processes that any version of trainform has started; none if their rows are damaged."""
-    try:
-        return msgspec.convert(_read(layout).get("processes", []), list[Process])
-    except msgspec.ValidationError:
-        return []
+    """Return the processes that any version of trainform has started, without damaged rows."""
+    found, rows = list[Process](), _read(layout).get("processes", [])
+    for row in rows if isinstance(rows, list) else []:
+        with contextlib.suppress(msgspec.ValidationError):
+            found.append(msgspec.convert(row, Process))
+    return found
 
 
 @os_errors_as_sandbox_errors

@@ -84,8 +84,10 @@ class Builder(Struct, frozen=True):
         self._go(["mod", "download", files.module], source, log)
         command = [str(self.compiler), "list", "-m", "-f", "{{.Dir}}", files.module]
         answer = subprocess.run(command, cwd=source, env=self.environment, capture_output=True, text=True, check=False)
-        module = answer.stdout.strip()
-        found = sorted(Path(module).glob(files.pattern)) if module else []
+        if answer.returncode:
+            reason = f"Go does not find the module {files.module}:"
+            raise ToolchainError(reason, "run the same command again", answer.stderr.splitlines())
+        found = sorted(Path(answer.stdout.strip()).glob(files.pattern))
         if not found:
             raise ToolchainError(
                 f"module {files.module} has no {files.pattern}", "the pins do not fit this version of trainform"

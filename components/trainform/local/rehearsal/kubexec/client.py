@@ -44,7 +44,7 @@ def connected(folder: str, pod: str) -> socket.socket:
         except OSError:
             relay.close()
         if time.monotonic() > quiet:
-            sys.stderr.write(f"[waits for pod {pod}, which does not run]\n")
+            sys.stderr.write(f"[waits for pod {pod}: it does not run, or its image has no python3]\n")
             quiet = float("inf")
         time.sleep(POLL_SECONDS)
 

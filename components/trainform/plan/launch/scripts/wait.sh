@@ -81,7 +81,7 @@ now=$(date +%s)
 end=$((now + ${TRAINFORM_WAIT_SECONDS:?}))
 told=$now
 # shellcheck disable=SC2086 ## lists of hosts become words on purpose; a name of a host holds no blank
-## busybox fails for a file that goes while it lists the folder
+## busybox's `ls` fails if a file is removed while it lists the folder
 while missing=$(ls "$state" 2>/dev/null || :) && [ -n "$missing" ]; do
   now=$(date +%s)
   if [ "$now" -ge "$end" ]; then
