@@ -1,4 +1,4 @@
-"""All defaults and fixed names, each defined once. The committed schemas have those of fields."""
+"""All defaults and fixed names, each defined once. Tests compare those of fields with the committed schemas."""
 
 from __future__ import annotations
 

@@ -174,8 +174,7 @@ class Backend(abc.ABC):
     """True if trainform renders the PodGroup of a job, because the operator does not make it."""
 
     PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {}
-    """How the pods of its objects are found, by `GROUP/KIND`, in objects that anybody may have
-    written."""
+    """Finders of pod templates by `GROUP/KIND`; any program may have written the object."""
 
     OUTCOME: ClassVar[ToOutcome]
     """What became of a job, by what the operator itself says in the status of the live object."""

@@ -32,10 +32,10 @@ class Outcome(Struct, frozen=True):
 
 
 def failed_of_pods(_status: Mapping[str, Any], pods: Pods) -> int:
-    """Count for an operator that deletes each pod that it makes again, and leaves those that have failed. A pod that is
-    ended from outside may fail by that, so it does not count."""
-    ended = (pod for pod in pods if not mapping(pod.get("metadata")).get("deletionTimestamp"))
-    return sum(mapping(pod.get("status")).get("phase") == "Failed" for pod in ended)
+    """Count failed pods that nothing replaced, for an operator that deletes each pod that it makes again. Pods that are
+    being deleted may fail by that, so they do not count."""
+    left = (pod for pod in pods if not mapping(pod.get("metadata")).get("deletionTimestamp"))
+    return sum(mapping(pod.get("status")).get("phase") == "Failed" for pod in left)
 
 
 def failed_of_types(status: Mapping[str, Any], _pods: Pods) -> int:
@@ -45,7 +45,7 @@ def failed_of_types(status: Mapping[str, Any], _pods: Pods) -> int:
 
 
 class ToOutcome(Struct, frozen=True):
-    """The words of an operator for it."""
+    """How an operator reports the outcome of a job."""
 
     words: Mapping[str, Word]
     """By the type of a condition that holds, or by the phase of a job of which nothing runs any more."""

@@ -84,7 +84,7 @@ def another_backend(need: str, *, as_said: bool = False) -> str:
 
 
 def able(need: str, *, as_said: bool = False) -> list[str]:
-    """Return the names of the backends that support the need. as_said: in a way of which no note has to be made."""
+    """Return the names of the backends that support the need. as_said: only those that need no note."""
     return [name for name, backend in BACKENDS.items() if is_able(backend, need, as_said=as_said)]
 
 

@@ -1,7 +1,7 @@
 """A rendered object: how it is applied and deleted, and as YAML for people.
 
-Objects of other programs hold anything at any place: in `mapping`, `mappings` and `quantity`, what has another shape
-than it should counts as empty.
+Objects of other programs hold anything at any place: `mapping`, `mappings` and `quantity` treat a value of an
+unexpected type as empty.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def quantity(value: object) -> Decimal | None:
 
 
 def decoded(value: Any) -> Any:
-    """Return the text that the value is in base64; the value as it is given if it is none."""
+    """Return the decoded base64 text; the value itself if it is not base64."""
     try:
         return base64.b64decode(value).decode()
     except (TypeError, ValueError):

@@ -93,7 +93,7 @@ def _ending_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def is_unheeded(plan: Plan, role: RolePlan, default: Policy) -> bool:
-    """Return True if nothing follows upon the event of this default policy in pods of the role."""
+    """Return True if no policy acts on the event of this default policy in pods of the role."""
     return role.replicas > 0 and _action(plan, role, default) in (None, _NO_ACTION)
 
 
