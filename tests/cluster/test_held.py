@@ -37,12 +37,15 @@ def test_whose_a_pod_is(labels: dict[str, str], owner: str, job: str) -> None:
     assert held_pod(with_labels(owner, **labels)).job == f"{NAMESPACE}/{job}"
 
 
+LEAST = {GPU: "24", f"requests.{GPU}": "24", "limits.cpu": "12", "count/pods": "3", "pods": "3"}  # as Volcano writes it
+
+
 def test_a_gang_waits_before_its_pods_exist() -> None:
     """Volcano makes the pods of a job when its queue has room; the PodGroup alone says what it requests."""
     metadata = {"namespace": NAMESPACE, "name": "clip-77aa01-4f1c", "ownerReferences": [{"name": "clip-77aa01"}]}
-    body = {"metadata": metadata, "spec": {"queue": "night", "minResources": {GPU: "24"}}}
+    body = {"metadata": metadata, "spec": {"queue": "night", "minResources": LEAST}}
     waiting = pod_group({**body, "status": {"phase": "Pending"}})
-    assert (waiting.job, waiting.queue, waiting.requests) == (f"{NAMESPACE}/clip-77aa01", "night", {GPU: "24"})
+    assert (waiting.job, waiting.queue, waiting.requests) == (f"{NAMESPACE}/clip-77aa01", "night", {GPU: 24, "pods": 3})
     assert pod_group({**body, "status": {"phase": "Running"}}).requests == {}
     unplaced = pod("clip-77aa01", 8)
     unplaced["spec"].pop("nodeName", None)

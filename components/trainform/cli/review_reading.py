@@ -42,18 +42,13 @@ def cluster_reads(*, ask_cluster: bool) -> Iterator[Begin]:
         def begin(files: StackFiles) -> LiveReads | None:
             if not ask_cluster or files.environment is None:
                 return None
-            from trainform.cluster.facts import AppliedObject
             from trainform.cluster.identity import refuse_another_if_reached
             from trainform.cluster.live import SECONDS, LiveReads
-            from trainform.job.check import CheckedJob
 
             refuse_another_if_reached(files.environment, SECONDS)
             where = files.environment.cluster.context, files.environment.namespace.name
             kueue = files.environment.admission == defaults.KUEUE
-            reads = closing.enter_context(LiveReads(*where, kueue=kueue))
-            if isinstance(files.checked, CheckedJob) and files.checked.job is not None:
-                reads.read(AppliedObject(manifest.body) for manifest in files.checked.job.manifests)
-            return reads
+            return closing.enter_context(LiveReads(*where, kueue=kueue))
 
         yield begin
 

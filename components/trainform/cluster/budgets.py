@@ -38,7 +38,10 @@ class PodGroup(Struct, frozen=True):
     name: str
     job: str
     queue: str
-    requests: dict[str, str]
+    requests: Amounts
+
+
+OF_QUOTAS = ("count/", "requests.", "limits.")  # names in `minResources`, which has all that a ResourceQuota counts
 
 
 def pod_group(body: Any) -> PodGroup:
@@ -46,7 +49,8 @@ def pod_group(body: Any) -> PodGroup:
     namespace, name = _place(body)
     owner = next(iter(mappings(mapping(mapping(body).get("metadata")).get("ownerReferences"))), {})
     waits = mapping(mapping(body).get("status")).get("phase") == "Pending"
-    requests = _texts(_spec(body).get("minResources")) if waits else {}
+    requests = amounts_of(_spec(body).get("minResources")) if waits else {}
+    requests = {name: amount for name, amount in requests.items() if not name.startswith(OF_QUOTAS)}
     queue = str(_spec(body).get("queue", defaults.QUEUE))
     return PodGroup(f"{namespace}/{name}", f"{namespace}/{owner.get('name', name)}", queue, requests)
 

@@ -14,6 +14,7 @@ from typing import Any, Self
 from trainform import defaults
 from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
+from trainform.cluster.amounts import Amounts, all_spelled, summed
 from trainform.cluster.api import ClusterApi, labelled, start_threads
 from trainform.cluster.facts import (
     NO_HOLDERS,
@@ -26,15 +27,7 @@ from trainform.cluster.facts import (
     LiveQuota,
     RequestedJob,
 )
-from trainform.cluster.held import (
-    HeldPod,
-    add_pods,
-    add_queue_holders,
-    free_node,
-    held_by_job,
-    pod_reader,
-    priorities,
-)
+from trainform.cluster.held import HeldPod, add_pods, add_queue_holders, free_node, held_by_job, pod_reader, priorities
 from trainform.cluster.live_drift import Drift, drift_of, utc_now
 from trainform.cluster.live_objects import Key, ObjectReader, path_of
 from trainform.cluster.operators import KUEUE
@@ -49,8 +42,8 @@ RECORDS = "what is deployed"
 
 
 class LiveReads:
-    """Reads that run in their own threads, and their results. The lists that need no preview begin at once, and objects
-    with `read`; `facts` reads the rest. In a `with` block, which closes the connections."""
+    """Reads that run in their own threads, and their results. The lists that need no preview begin at once; `facts`
+    reads the rest. In a `with` block, which closes the connections."""
 
     def __init__(self, context: str | None, namespace: str, seconds: float = SECONDS, *, kueue: bool = False) -> None:
         """namespace: for objects without one. seconds: how long `facts` waits. kueue: read Kueue's queues too."""
@@ -81,22 +74,15 @@ class LiveReads:
         keep = labelled({defaults.ENVIRONMENT_LABEL: environment}, f"!{defaults.REVISION_LABEL}")
         self._list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
 
-    def read(self, objects: Iterable[AppliedObject]) -> None:
-        """Start to read these objects, unless they are read already."""
-        keys = [key for key in dict.fromkeys(map(self._key, objects)) if key not in self._objects]
-        reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
-        self._objects |= zip(keys, reads, strict=True)
-
     def facts(
-        self,
-        jobs: Sequence[RequestedJob] = (),
-        queues: Iterable[str] = (),
-        objects: Sequence[AppliedObject] = (),
+        self, jobs: Sequence[RequestedJob] = (), queues: Iterable[str] = (), objects: Sequence[AppliedObject] = ()
     ) -> LiveFacts:
         """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects."""
         self._list_in_namespaces(jobs)
-        self.read([*objects, *(job.object for job in jobs)])
-        futures: list[Future[Any]] = [self._reader, *self._lists.values(), *self._objects.values()]
+        keys = [*dict.fromkeys(map(self._key, [*objects, *(job.object for job in jobs)]))]
+        reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
+        self._objects = dict(zip(keys, reads, strict=True))
+        futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
         concurrent.futures.wait(futures, timeout=self._seconds)
         return _facts(self, jobs, frozenset(queues), objects)
 
@@ -184,8 +170,11 @@ def _facts(
     pods = reads.result("pods", NO_HOLDERS)
     holding = None if pods is None else [pod for pod in pods if pod.holds]
     every = _queues(reads, holding)
-    # gangs wait in a queue before their pods exist
-    gangs = {group.job: group.requests for group in reads.result("pod groups", NO_HOLDERS) or () if group.requests}
+    gangs = defaultdict[str, list[Amounts]](list)  # they wait in a queue before their pods exist
+    for group in reads.result("pod groups", NO_HOLDERS) or ():
+        if group.requests:
+            gangs[group.job].append(group.requests)
+    waiting = {job: all_spelled(summed(each)) for job, each in gangs.items()}
     deployed = reads.result(RECORDS)
     drift, missing = _drift(reads, objects)
     gone = [*missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
@@ -198,7 +187,7 @@ def _facts(
         quotas=_quotas(reads, pods),
         kueue=_kueue(reads),
         priorities=priorities(holding or ()),
-        waiting=held_by_job(pod for pod in pods or () if pod.waits) | gangs,
+        waiting=held_by_job(pod for pod in pods or () if pod.waits) | waiting,
         deployed=None if deployed is None else frozenset(filter(None, deployed)),
         drift=drift,
         missing=tuple(dict.fromkeys(gone)),

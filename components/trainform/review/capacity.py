@@ -21,7 +21,7 @@ from trainform.review.shares import shares_of, unused_share
 WORST = ("never", "later", "unknown", "now")
 
 
-@functools.lru_cache
+@functools.cache
 def capacity_of(context: Context) -> Capacity:
     """Return the room for the pods of all jobs that change, together. It is kept, since later stacks ask for it too."""
     if not any(map(places_pods, context.jobs)):

@@ -69,7 +69,7 @@ def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
     return key == taint.get("key") and str(toleration.get("value", "")) == taint.get("value", "")
 
 
-@functools.lru_cache  # several parts of a review ask for it
+@functools.cache  # several parts of a review ask for it
 def needs_of(context: Context) -> tuple[Need, ...] | None:
     """Return the pods of each job that gets new ones; None if those of a job are unknown."""
     needs = [_need(job, context) for job in context.jobs if places_pods(job)]

@@ -55,6 +55,11 @@ def test_the_config_stays_without_its_salt(config: dict[str, object], key: str) 
 def test_secrets_are_removed_with_their_salt_from_stack_files_only() -> None:
     assert yaml.safe_load(strip_secrets(STACK, WITH_SECRET)) == yaml.safe_load(PLAIN)
     assert strip_secrets(EXPERIMENT, WITH_SECRET) == WITH_SECRET
+    others = SALTED.replace(
+        "encryptionsalt", "  lab:key: {secure: v1:a}\n  lab:keys:\n  - secure: v1:b\nencryptionsalt"
+    )
+    config = yaml.safe_load(PLAIN)["config"]
+    assert yaml.safe_load(strip_secrets(STACK, others)) == {"config": {**config, "lab:keys": []}}
 
 
 @pytest.fixture

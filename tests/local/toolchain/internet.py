@@ -23,7 +23,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from trainform.local.sandbox.certificates import CURVE, Authority
-from trainform.local.toolchain.unpacking import module_hash
+from trainform.local.toolchain.download import module_hash
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"

@@ -17,9 +17,8 @@ import yaml
 from trainform.errors import shorten
 from trainform.local.doctor.check_runs import Finding, Findings, Request, State
 from trainform.local.toolchain.cache import cache_folder, toolchain_folder
-from trainform.local.toolchain.ensure import pending_work
+from trainform.local.toolchain.ensure import pending_work, ready_pulumi
 from trainform.local.toolchain.parts import PLUGIN_VERSION, build_time
-from trainform.local.toolchain.pulumi import ready_pulumi
 from trainform.local.toolchain.system import parse_version, plugin_versions, version_problem
 
 PACKAGES = ("trainform", "pulumi", "pulumi-kubernetes", "pip")  # Pulumi runs `pip list` before each program

@@ -16,6 +16,9 @@ import os
 import re
 import sys
 from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
 
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
@@ -30,7 +33,6 @@ _ENVIRONMENT = ".venv"
 _ENCODING, _ERRORS = "utf-8", "surrogateescape"
 # The keys as Pulumi writes them. A value may continue on indented lines.
 _PROVIDER = re.compile(rf"^(?:{'|'.join(ENCRYPTION)}):.*\n?(?:[ \t]+.*\n?)*", re.MULTILINE)
-_ENCRYPTED = re.compile(r"^( +)\S+:\n(\1 +)secure:.*\n?(?:\2 +.*\n?)*", re.MULTILINE)
 
 
 def copy_folder(sandbox: Path) -> Path:
@@ -73,7 +75,25 @@ def strip_secrets(path: str, text: str) -> str:
     """Return the text of a project's file; that of a stack without its secrets provider and the values that are
     encrypted with it, since with another passphrase `pulumi` would fail ("incorrect passphrase")."""
     plain = _PROVIDER.sub("", text)
-    return _ENCRYPTED.sub("", plain) if PurePosixPath(path).match(f"{STACKS}/Pulumi.*.yaml") else text
+    if plain == text or not PurePosixPath(path).match(f"{STACKS}/Pulumi.*.yaml"):
+        return text
+    try:
+        data = yaml.safe_load(plain)
+    except yaml.YAMLError:
+        return plain  # Pulumi will report it
+    kept = _without_encrypted(data)
+    return plain if kept == data else yaml.safe_dump(kept, sort_keys=False)
+
+
+def _without_encrypted(data: Any) -> Any:
+    """Return the data without its encrypted values, `{secure: …}`."""
+    if isinstance(data, dict):
+        return {key: _without_encrypted(value) for key, value in data.items() if not _is_encrypted(value)}
+    return [_without_encrypted(value) for value in data if not _is_encrypted(value)] if isinstance(data, list) else data
+
+
+def _is_encrypted(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"secure"}
 
 
 def remove_secrets(folder: Path) -> None:

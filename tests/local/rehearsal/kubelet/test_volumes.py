@@ -9,9 +9,8 @@ import pytest
 
 from tests.local.rehearsal.workloads import full_name, pod, sources
 from trainform.errors import InputError
-from trainform.local.rehearsal.kubelet.contents import volume_entries
 from trainform.local.rehearsal.kubelet.env import UnknownSourceError
-from trainform.local.rehearsal.kubelet.volumes import Volume, container_mounts, pod_volumes
+from trainform.local.rehearsal.kubelet.volumes import Volume, container_mounts, pod_volumes, volume_entries
 
 KEYS = {"ssh": {"id_ed25519": b"PRIVATE", "id_ed25519.pub": b"public"}}
 FILES = {"launch": {"launch.sh": "exec torchrun"}}

@@ -25,17 +25,19 @@ from trainform.local.rehearsal.docker.request_bodies import (
     sandbox_body,
     volume_options,
 )
-from trainform.local.rehearsal.kubelet.contents import Entry, archive, volume_entries
 from trainform.local.rehearsal.kubelet.env import Place, Sources, UnknownSourceError, container_env
 from trainform.local.rehearsal.kubelet.placement import Sandbox, own_alias, place_pods, service_names
 from trainform.local.rehearsal.kubelet.volumes import (
+    Entry,
     Volume,
+    archive,
     container_mounts,
     fs_group,
     holds_token,
     needed_folders,
     pod_volumes,
     used_volumes,
+    volume_entries,
 )
 from trainform.local.rehearsal.workload import Workload, containers, pod_name, selects, service_is_headless
 
@@ -237,14 +239,17 @@ class PodInfrastructure:
             self._engine.put(container, archive(entries))
 
     def _start_forwarder(self, forwarder: Forwarder) -> None:
-        """Start a Service's container. TrainformError if its image lacks Python."""
+        """Start a Service's container and wait for its ports. TrainformError if its program ends before."""
         image = self._images[self._workload.pod(forwarder.pod)["spec"]["containers"][0]["image"]]
         body = forwarder_body(forwarder.command(), forwarder.aliases, self._network, image.name)
         container = self._engine.make_container(f"service-{forwarder.service}", body)
         try:
             self._engine.start(container)
+            output = next(self._engine.output(container), b"").decode(errors="replace")
         except TrainformError as error:
+            output = error.message
+        if "listening" not in output:
             raise TrainformError(
-                f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: {error.message}",
+                f"the Service {forwarder.service} cannot be rehearsed in the image {image.name}: {output.strip()}",
                 "the program that forwards a Service needs `python3` in the image of the pods",
-            ) from None
+            )
