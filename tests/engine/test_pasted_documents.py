@@ -110,6 +110,7 @@ def test_the_first_job(newcomer: Newcomer) -> None:
         for block in blocks_of("sh", FIRST_JOB):
             newcomer.paste(shell, block).succeeded()
     assert newcomer.changed() == ["?? stacks/Pulumi.bert.dev.yaml", "?? stacks/experiments/bert.yaml"]
+    subprocess.run(["git", "clean", "-fdq", "stacks"], cwd=newcomer.clone, check=True)  # for the other pages
 
 
 def test_a_project_without_the_repository(newcomer: Newcomer) -> None:
