@@ -80,7 +80,8 @@ def test_whatever_moves_is_named_and_nothing_is_changed(project: Project, live: 
     program.write_text(f"{text}\nfrom pulumi_kubernetes.core.v1 import ConfigMap\n\nConfigMap('more')\n")
     refused(apply(project, file), ("step", "ConfigMap more"))
     program.write_text(f"{text}\nprint('more')\n")
-    assert check(project, file).code == 0, "only what `pulumi up` would do counts"
+    printed = check(project, file)
+    assert printed.code == 0, f"only what `pulumi up` would do counts: {printed.output}"
     program.write_text(text)
 
     with project.as_version("9.9.9"):
