@@ -45,7 +45,11 @@ def test_a_gang_waits_before_its_pods_exist() -> None:
     metadata = {"namespace": NAMESPACE, "name": "clip-77aa01-4f1c", "ownerReferences": [{"name": "clip-77aa01"}]}
     body = {"metadata": metadata, "spec": {"queue": "night", "minResources": LEAST}}
     waiting = pod_group({**body, "status": {"phase": "Pending"}})
-    assert (waiting.job, waiting.queue, waiting.requests) == (f"{NAMESPACE}/clip-77aa01", "night", {GPU: 24, "pods": 3})
+    assert (waiting.job, waiting.queue, waiting.requests) == (
+        f"{NAMESPACE}/clip-77aa01",
+        "night",
+        {GPU: Decimal(24), "pods": Decimal(3)},
+    )
     assert pod_group({**body, "status": {"phase": "Running"}}).requests == {}
     unplaced = pod("clip-77aa01", 8)
     unplaced["spec"].pop("nodeName", None)

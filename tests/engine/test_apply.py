@@ -56,6 +56,7 @@ def test_whatever_moves_is_named_and_nothing_is_changed(project: Project, live: 
     stack = project.stack("hello")
     project.ssh_secret(stack, "--secret")
     project.up(stack)
+    live.running_pods(project.namespace, project.plan("hello").totals.pods)  # a job that starts later has moved
     before = state(project, stack)
     project.copied("hello", variable("INFO"))
     file = save(project, stack)
@@ -130,13 +131,13 @@ def test_an_object_that_somebody_changes_deletes_or_makes(project: Project, live
     project.copied("hello")
     stack = project.stack("hello")
     project.up(stack)
+    live.running_pods(project.namespace, project.plan("hello").totals.pods)
     job = live.only_job(project.namespace)["metadata"]["name"]
     project.copied("hello", variable("INFO"))
     file = save(project, stack)
     place = live.path("jobs", project.namespace, job)
 
     # what moves by itself
-    live.running_pods(project.namespace, project.plan("hello").totals.pods)
     annotation = {"metadata": {"annotations": {"example.com/noted": "yes"}}}
     live.merge(place, annotation)
     assert check(project, file).code == 0
