@@ -187,7 +187,7 @@ def _failure(raw: Raw, messages: Iterable[Message], masks: Masks) -> str:
 
 def _collapsed(steps: Iterable[RawStep]) -> Iterator[RawStep]:
     """Yield the steps, those of a replacement as one. A replaced object that an earlier `up` has left is deleted alone.
-    A refresh before another step is no step of its own: the other begins with what was found."""
+    A refresh before another step does not count as a step: the other begins with what was found."""
     whole: list[RawStep] = []
     replaced: dict[str, RawStep] = {}
     steps = list(steps)

@@ -32,7 +32,7 @@ def test_a_claim_that_is_kept_or_not_written(fields: dict[str, Any]) -> None:
     assert found("TF-DATA-1", ASKED, **output(**fields)) == {}
 
 
-def test_a_claim_of_somebody_else() -> None:
+def test_a_claim_of_another_program() -> None:
     storage = {"output": {"claim": "shared", "mount": "/mnt/output"}}
     assert found("TF-DATA-1", ASKED, storage=storage, roles=WATCHED) == {}
 
@@ -54,7 +54,7 @@ def claim(spec: dict[str, Any]) -> dict[str, str]:
     return found("TF-DATA-2", limited(), storage={"runs": CLAIM}, manifest_overrides=overrides)
 
 
-def test_an_unknown_class_is_told_once() -> None:
+def test_an_unknown_class_is_reported_once() -> None:
     told = job_problems(experiment(storage={"runs": {**CLAIM, "class": "fats"}}), limited())
     assert [problem.path for problem in told] == ["storage.runs.class"]
 

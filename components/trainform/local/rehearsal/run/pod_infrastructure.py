@@ -1,5 +1,5 @@
-"""What precedes the pods: problems of the workload, the network, volumes, sandboxes, and a container for each Service
-with its own address, which forwards connections to the pods."""
+"""Problems of a workload, and the objects that exist before its pods run: the network, volumes, sandboxes, and for each
+Service with its own address a container that forwards connections to the pods."""
 
 from __future__ import annotations
 
