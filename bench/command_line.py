@@ -20,11 +20,11 @@ def measure(workplace: Workplace) -> list[Section]:
     """Measure whole processes."""
     check = trainform("`trainform check sdxl-lora -e dev`", REPOSITORY, "check", EXPERIMENT, "-e", ENVIRONMENT)
     libraries = Command(f'`python -c "{LIBRARIES}"`', (sys.executable, "-c", LIBRARIES), REPOSITORY)
-    models = '`python -c "from trainform.spec import Environment, Experiment"` (the models)'
+    models = '`python -c "from trainform import Environment, Experiment"` (the models)'
     commands = [
         Command('`python -c ""`', (sys.executable, "-c", ""), REPOSITORY),
         libraries,
-        Command(models, (sys.executable, "-c", "from trainform.spec import Environment, Experiment"), REPOSITORY),
+        Command(models, (sys.executable, "-c", "from trainform import Environment, Experiment"), REPOSITORY),
         trainform("`trainform --help`", REPOSITORY, "--help"),
         check,
     ]

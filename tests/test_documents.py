@@ -30,7 +30,7 @@ from tools.docs.generated import GENERATED
 from trainform.cli.main import build_app, main
 from trainform.job.check import check_experiment
 from trainform.local.scaffold.new_experiment import stack_text
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import read_mapping
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import pytest
 
 import trainform
 from tests.conftest import ROOT
+from tests.test_layers import LIBRARY, trees
 
 
 def test_public_names_are_sorted_and_few() -> None:
@@ -33,6 +36,21 @@ def test_the_documents_name_what_is_public_and_programs_import_nothing_else() ->
     names = {name.strip() for module, listed in imports for name in listed.split(",")}
     assert {module for module, _ in imports} == {"trainform"}, "a program imports from no room"
     assert names <= {*trainform.__all__}
+
+
+def test_a_room_imports_from_another_one_what_that_offers() -> None:
+    """`__all__` of a room lists the modules and folders that other rooms use; all else is its own."""
+    rooms = {path.parent.name for path in LIBRARY.glob("*/__init__.py")}
+    used: dict[str, set[str]] = {room: set() for room in rooms}
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                before = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+                for words in (f"{before}{alias.name}".split(".") for alias in node.names):
+                    if words[0] == "trainform" and words[1:2] != [path.parts[0]] and words[1] in rooms:
+                        used[words[1]].add(words[2])
+    offered = {room: importlib.import_module(f"trainform.{room}").__all__ for room in rooms}
+    assert offered == {room: sorted(names) for room, names in used.items()}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -9,8 +9,9 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from trainform.spec import Environment, Experiment
 from trainform.spec.base_model import OnChange, field_text, on_change
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 
 def models(annotation: Any) -> set[type[BaseModel]]:

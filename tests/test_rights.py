@@ -15,7 +15,7 @@ from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.live_objects import KINDS
 from trainform.local.doctor.cluster import VERBS, environment_kinds, experiment_kinds
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 PAGE = ROOT / "docs" / "how-to" / "own-cluster.md"
 RIGHTS = PAGE.parent / "rights"

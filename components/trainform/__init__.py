@@ -16,12 +16,13 @@ from trainform.errors import ClusterError, InputError, Problem, SandboxError, To
 if TYPE_CHECKING:
     from trainform.job.check import check_environment, check_experiment
     from trainform.job.render import job_manifests, render_job
-    from trainform.plan import Plan
+    from trainform.plan.model import Plan
     from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
     from trainform.resources.platform import Platform
     from trainform.resources.ssh_identity import SshIdentity
     from trainform.resources.training_job import TrainingJob
-    from trainform.spec import Environment, Experiment
+    from trainform.spec.environment import Environment
+    from trainform.spec.experiment import Experiment
     from trainform.spec.queue_fields import QueueRequest
     from trainform.spec.storage import ClaimRequest
 
@@ -53,9 +54,9 @@ __all__ = [
 # Name -> its module.
 _LAZY_IMPORTS = {
     "ClaimRequest": "trainform.spec.storage",
-    "Environment": "trainform.spec",
-    "Experiment": "trainform.spec",
-    "Plan": "trainform.plan",
+    "Environment": "trainform.spec.environment",
+    "Experiment": "trainform.spec.experiment",
+    "Plan": "trainform.plan.model",
     "Platform": "trainform.resources.platform",
     "QueueRequest": "trainform.spec.queue_fields",
     "Rendezvous": "trainform.resources.components",

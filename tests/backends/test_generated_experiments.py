@@ -23,7 +23,8 @@ from trainform.job.render import RenderedJob, job_manifests, render_job
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import override_key
 from trainform.manifests.pods import pod_template
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.layers import merge_patch
 from trainform.spec.load import parse
 

@@ -22,7 +22,7 @@ from trainform.job.render import render_job
 from trainform.local.doctor.cluster import experiment_kinds
 from trainform.local.scaffold.new_environment import skeleton
 from trainform.manifests.manifest import to_yaml
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 
 HERE = Path(__file__).parent

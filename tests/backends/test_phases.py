@@ -9,7 +9,7 @@ import pytest
 from tests.engine.phases import Phases, Wrong
 from tests.support.samples import plan
 from trainform.backends.backend import BACKENDS
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 ROLES = {"master": {}, "worker": {"replicas": 2}}
 RUNS, ENDS = {"state": {"phase": "Running"}}, {"state": {"phase": "Completed"}}

@@ -12,7 +12,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.job.check import check_experiment
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import Manifest, resource_name
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 OF_A_REVISION = {"launch-script", "pod-group", "runtime"}
 

@@ -12,7 +12,7 @@ from tests.support.rendering import plan_job
 from tests.support.samples import JOB, environment, plan
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import to_yaml
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 
 BASE: dict[str, Any] = {
     **JOB,

@@ -14,7 +14,7 @@ from trainform.review.context import Context
 from trainform.review.model import Report, Review
 from trainform.review.report import build_report
 from trainform.review.whole import review_of
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 LONG = "registry.example.com/" + "research-platform/" * 8 + "trainer:2026.11"
 HOSTILE = {

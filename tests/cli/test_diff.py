@@ -22,7 +22,8 @@ from trainform.deployed.releases.release import Rollback
 from trainform.errors import MASK
 from trainform.job.check import check_experiment
 from trainform.plan.inputs import job_record
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 
 def deployed(**changed: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from trainform.job.render import draft_plan, job_manifests
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 
 STACK = StackContext("bert.dev")
 MAIN = "roles.worker.pod_overrides.spec.containers.main"

@@ -16,7 +16,7 @@ from trainform import defaults
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import refuse_another, refuse_another_if_reached, unbound_note
 from trainform.errors import ClusterError, InputError
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 from trainform.spec.load import parse
 
 UID = "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90"

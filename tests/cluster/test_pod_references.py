@@ -13,7 +13,7 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.pod_references import PULL_SECRET, Reference, judge, references
 from trainform.job.render import draft_plan, job_manifests
 from trainform.manifests.ssh_files import REQUIRED_FILES
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 
 MISSING, FORBIDDEN = Answer(404, {}), Answer(403, {})
 TOKEN = {"secret": {"name": "hf", "key": "token"}}

@@ -14,7 +14,8 @@ from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
 from trainform.job.render import draft_plan
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 MISSING = (404, "application/json", b'{"kind": "Status", "apiVersion": "v1", "code": 404, "message": "not found"}')
 MADE, THERE, SCHEDULER = (

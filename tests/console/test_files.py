@@ -15,7 +15,7 @@ from trainform import defaults
 from trainform.cli.main import main
 from trainform.console.files import create_files, read_text, replacing, was_read
 from trainform.errors import InputError, TrainformError
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import read_runtime_content
 
 TEXTS = {"Pulumi.yaml": "name: vision\n", "stacks/a.yaml": "a\n" * 9, "stacks/deep/er/b.yaml": "ü\n"}

@@ -21,7 +21,8 @@ from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.overview import Overview, age, overview
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 PLENTY = 30.0  # on a busy machine
 PRICE = {"amount": 2.10, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}

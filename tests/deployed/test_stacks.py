@@ -12,7 +12,7 @@ from tests.support.samples import JOB
 from trainform.deployed.stacks import is_pending, load_project_stack, places
 from trainform.errors import InputError
 from trainform.plan.inputs import resolved
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.release import digest
 
 DEV, PROD = "sdxl-lora.dev", "sdxl-lora.prod"

@@ -15,8 +15,8 @@ from trainform.job.render import job_manifests
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.ssh_files import identity_files, ssh_names
-from trainform.plan import Plan
-from trainform.spec import Environment
+from trainform.plan.model import Plan
+from trainform.spec.environment import Environment
 
 NAMESPACE = "t-admission"
 LOOKED_FOR = ("TrainingRuntime",)  # by the webhook of TrainJobs

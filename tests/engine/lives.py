@@ -26,8 +26,7 @@ from trainform.backends.outcome import ends_by
 from trainform.backends.volcano.backend import is_unheeded
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import Manifest, job_body
-from trainform.plan import Plan
-from trainform.plan.model import RolePlan
+from trainform.plan.model import Plan, RolePlan
 from trainform.plan.world import POD_FAILED
 
 PATIENCE = 75.0  # seconds in which nothing at all happens to the pods of a job

@@ -16,8 +16,7 @@ from typing import Any
 from tests.engine.pods import hostname
 from trainform.cluster.facts import ENDED
 from trainform.cluster.phases import phase_of
-from trainform.plan import Plan
-from trainform.plan.model import RolePlan
+from trainform.plan.model import Plan, RolePlan
 
 Pod = dict[str, Any]
 PENDING, RUNNING = "Pending", "Running"

@@ -9,7 +9,7 @@ from tests.engine.differences import changed
 from tests.engine.live import Live, until
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 WITH_DRAWN_PORTS = ("TF_CONFIG", "MASTER_PORT")
 

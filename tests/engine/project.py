@@ -22,7 +22,7 @@ from tests.support.repository import ROOT, read
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob
 from trainform.local.sandbox.exports import NO_SIDECARS
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 PATIENCE = 600.0
 PARTS_OF_REPLACE = ("create-replacement", "delete-replaced")  # beside the step `replace` itself

@@ -21,7 +21,7 @@ from tests.support.generators import experiments
 from tests.support.obeying import obeyed, planned
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 pytestmark = pytest.mark.proof("generated experiments against every admission, on every add-on")
 

@@ -21,7 +21,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import job_body
 from trainform.plan.record import read_record
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import load_environment
 
 pytestmark = pytest.mark.proof("every experiment on every operator")

@@ -21,7 +21,7 @@ from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 from trainform.plan.variables import expanded
 
 pytestmark = pytest.mark.proof(

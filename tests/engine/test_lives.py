@@ -23,8 +23,8 @@ from tests.support.generated_jobs import small_jobs
 from tests.support.obeying import obeyed, planned
 from tests.support.repository import read
 from trainform import defaults
-from trainform.plan import Plan
-from trainform.spec import Environment
+from trainform.plan.model import Plan
+from trainform.spec.environment import Environment
 
 pytestmark = pytest.mark.proof("generated jobs to their end on every operator, which takes minutes")
 

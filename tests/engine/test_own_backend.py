@@ -21,7 +21,7 @@ from tests.support.repository import names, read
 from tests.support.samples import environment
 from trainform.job.render import render_job
 from trainform.manifests.manifest import job_body
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 
 pytestmark = pytest.mark.proof("one more backend, on a real engine and API server")
 

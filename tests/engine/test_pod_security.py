@@ -17,7 +17,8 @@ from tests.support.repository import names, read
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import render_job
 from trainform.rules.limits.pod_security import CONTROLS, Openings, controls, violated
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import LAUNCHERS
 
 LEVELS = ("baseline", "restricted")

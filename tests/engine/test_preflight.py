@@ -20,7 +20,8 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
 from trainform.job.render import draft_plan, job_manifests
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 IMAGE = "registry.example.com/ai/pytorch-training:latest"
 TOKEN = {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}

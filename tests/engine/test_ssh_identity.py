@@ -24,7 +24,7 @@ from trainform.manifests.ssh_files import (
     identity_files,
     ssh_names,
 )
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 pytestmark = pytest.mark.proof("further cases of the SSH identity")
 

@@ -17,7 +17,8 @@ from trainform.cluster import dry_run
 from trainform.cluster.client import Cluster
 from trainform.cluster.outcome import StackContext
 from trainform.job.render import render_job
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 pytestmark = pytest.mark.proof("67 wrong patches on Volcano and JobSet")
 

@@ -8,7 +8,7 @@ from tests.support.samples import plan
 from trainform.backends.volcano.controller import controller_objects
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import Manifest
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 OURS = {
     "app.kubernetes.io/managed-by": "trainform",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.samples import container, plan, pod, reasons
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["python"]}}}
 ROLES: dict[str, Any] = {

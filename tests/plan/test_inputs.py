@@ -23,8 +23,9 @@ from trainform.job.render import draft_plan, job_manifests
 from trainform.manifests.manifest import to_yaml
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.rules.experiment import plan_problems
-from trainform.spec import Environment, Experiment
 from trainform.spec.base_model import models_of
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 
 RICH = Environment.model_validate(ENVIRONMENT)

@@ -20,7 +20,8 @@ from trainform.manifests.manifest import Manifest, job_body
 from trainform.plan.inputs import environment_part, recorded_models
 from trainform.plan.model import Plan
 from trainform.plan.record import Record, read_record
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 
 RICH = Environment.model_validate(ENVIRONMENT)

@@ -19,7 +19,8 @@ from trainform.plan.record import Record
 from trainform.review.context import Context, JobReview
 from trainform.review.model import Place
 from trainform.review.preview import Preview, State, Step
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 PROVIDER = "urn:pulumi:dev::lab::pulumi:providers:kubernetes::sdxl-lora-cluster::0123"
 COMPONENT = "trainform:index:"

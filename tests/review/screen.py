@@ -19,7 +19,7 @@ from trainform.review.context import Context
 from trainform.review.model import Review
 from trainform.review.report import build_report
 from trainform.review.whole import review_of
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 from trainform.spec.load import Text
 
 TODAY = datetime.date(2026, 11, 23)

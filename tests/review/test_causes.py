@@ -21,7 +21,7 @@ from tests.support.samples import CLUSTER, JOB
 from trainform.console.lines import MASK
 from trainform.review.causes import Causes, causes
 from trainform.review.context import JobReview
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 
 ENVIRONMENT = RICH.model_dump(mode="json", by_alias=True)

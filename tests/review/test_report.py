@@ -26,7 +26,7 @@ from trainform.review.preview import Message, PolicyResult, State, Step
 from trainform.review.report import build_report, dependents
 from trainform.review.whole import review_of
 from trainform.rules.limits.table import REVIEW_CODES
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 SCREEN = ROOT / "tests" / "review" / "golden" / "screen.txt"
 

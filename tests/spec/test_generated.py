@@ -14,10 +14,11 @@ from tests.support.rendering import job_problems, plan_job
 from trainform.errors import InputError, Problem
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import to_yaml
-from trainform.plan import Plan
 from trainform.plan.export import as_data
+from trainform.plan.model import Plan
 from trainform.rules.references import environment_problems
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.libyaml import Loader
 from trainform.spec.load import parse
 

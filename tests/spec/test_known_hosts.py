@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.samples import JOB
 from trainform.errors import MASK
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 from trainform.spec.prepare import known_hosts_line
 

@@ -11,7 +11,8 @@ import yaml
 from tests.support.samples import CLUSTER, JOB
 from trainform.errors import CommandLineError, InputError
 from trainform.job.check import load_experiment
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import find_file, load, parse, project_root
 from trainform.spec.read import read_mapping
 

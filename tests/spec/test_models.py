@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from tests.support.samples import environment, experiment
 from trainform import defaults
 from trainform.errors import InputError
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 
 

@@ -16,10 +16,11 @@ from tests.support.samples import environment
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob, job_manifests, render_job
 from trainform.manifests.manifest import Manifest
-from trainform.plan import Plan
 from trainform.plan.inputs import job_inputs
+from trainform.plan.model import Plan
 from trainform.plan.record import Record
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.layers import merge_patch
 from trainform.spec.load import Text
 

@@ -11,7 +11,7 @@ import yaml
 
 from tests.support.samples import JOB
 from trainform.errors import InputError, Problem
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import parse_mapping, read_mapping
 

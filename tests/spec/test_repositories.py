@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.plan.launch.repositories import Volume
 from tests.support.samples import JOB
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 from trainform.spec.names import REPOSITORY, matches
 

@@ -7,7 +7,8 @@ import pytest
 from tests.support.samples import CLUSTER, JOB
 from trainform.backends.owned import POD_FIELDS
 from trainform.job.check import check_experiment
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.unknown_keys import OTHER_WORDS, REFUSED_IN_PATCH, key_meant
 
 

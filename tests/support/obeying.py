@@ -9,8 +9,9 @@ from typing import Any
 
 from tests.support.rendering import plan_job
 from trainform.errors import InputError, Problem
-from trainform.plan import Plan
-from trainform.spec import Environment, Experiment
+from trainform.plan.model import Plan
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 
 ROUNDS = 8

@@ -10,7 +10,7 @@ from tests.support.samples import environment
 from trainform.manifests.templates import Template
 from trainform.rules.limits.rule import Finding, Judged
 from trainform.rules.limits.table import BY_CODE
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 from trainform.spec.limits import VolumeType
 
 ALL, BASELINE, NONE = ("baseline", "restricted"), ("baseline",), ()

@@ -12,7 +12,7 @@ from trainform.deployed.releases.release import GateWaiver, Origin, PromotionRec
 from trainform.deployed.releases.release_files import write_releases
 from trainform.deployed.releases.stack_file import follow_all, insert_release
 from trainform.plan.inputs import parse_dates, resolve_with_overlays, resolved
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 
 DIGEST = "sha256:" + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945"
 IMAGE = f"registry.example.com/ai/pytorch-training:2.8@{DIGEST}"

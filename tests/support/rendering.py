@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from trainform.errors import InputError, Problem
 from trainform.job.render import render_job
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 from trainform.rules.references import environment_problems
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 
 def job_problems(experiment: Experiment, environment: Environment, run: int = 1) -> list[Problem]:

@@ -7,10 +7,11 @@ from typing import Any
 from tests.support.rendering import job_problems, plan_job
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
 from trainform.plan.build import chosen_backend
 from trainform.plan.layout import Layout, lay_out
-from trainform.spec import Environment, Experiment
+from trainform.plan.model import Plan
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 # Two kinds of accelerators, everything allowed but privileges.
 CLUSTER: dict[str, Any] = {

@@ -1,1 +1,3 @@
 """The command line: one module per verb; each parses, calls one function and prints."""
+
+__all__ = ["main"]

@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer._coercion import build_runtime_param
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from trainform.cli.arguments import SUFFIXES, Form, QuietOption, form_of, option
 from trainform.console.files import OPTION, output_to
@@ -50,6 +51,26 @@ def suggestion(command: str, word: str, verbs: Collection[str]) -> str:
         return SUGGESTIONS[word]
     near = difflib.get_close_matches(word, verbs, 1, CLOSE)
     return f"did you mean `{command} {near[0]}`?" if near else f"`{command} --help` lists the commands"
+
+
+class AsTyped:
+    """The conversion of arguments, which leaves a text, and a value of the right type, as it is. typer's own builds a
+    model for each argument, and imports pydantic for it: half of the time until `trainform review` starts the engine.
+    """
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the value of a parameter, converted if its annotation says another type."""
+        kind = param.type_descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if isinstance(kind, type) and isinstance(value, kind):
+            return value
+        return [*value] if kind == list[str] else build_runtime_param(param.type_descriptor).coerce(value, param, ctx)
+
+
+CONVERSION = "get_runtime_param"
+for kind in (TyperArgument, TyperOption):
+    setattr(kind, CONVERSION, lambda parameter: AsTyped())
 
 
 class Verb(TyperCommand):

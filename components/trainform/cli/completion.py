@@ -10,14 +10,11 @@ from typing import Annotated, Any
 import typer
 from typer._completion_classes import completion_init
 from typer._completion_shared import get_completion_script
-from typer.core import TyperArgument, TyperOption
 
 from trainform.console.lines import echo
 
 PROGRAM = "trainform"
 VARIABLE = "_TRAINFORM_COMPLETE"
-CONVERSION = "process_value"
-"""typer's conversion of arguments with pydantic. It takes half of the time, and completion does not need the values."""
 
 
 class ShellName(StrEnum):
@@ -48,15 +45,9 @@ def complete(build_app: Callable[[list[str]], Any]) -> int:
     """Print the candidates for the word at the cursor, and return the exit code. Errors are silent, since a user is
     typing."""
     completion_init()
-    for kind in (TyperArgument, TyperOption):
-        setattr(kind, CONVERSION, _as_typed)
     try:
         words = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", "")).split()
         build_app(words[1:])(args=[], prog_name=PROGRAM, complete_var=VARIABLE)
     except (OSError, ValueError, KeyError):
         return 1
     return 0
-
-
-def _as_typed(parameter: Any, ctx: Any, value: Any) -> Any:
-    return value

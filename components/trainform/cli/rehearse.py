@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trainform.job.render import RenderedJob
     from trainform.local.rehearsal.run.rehearse import Outcome
     from trainform.local.rehearsal.workload import Workload
-    from trainform.plan import Plan
+    from trainform.plan.model import Plan
 
 PROCESSES = (
     "At most this number of CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, "

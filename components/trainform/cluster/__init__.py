@@ -1,1 +1,6 @@
 """Reads from the live cluster. Nothing in this package changes the cluster."""
+
+__all__ = [
+    "amounts", "api", "budgets", "client", "dry_run", "facts", "identity", "live", "live_drift", "live_objects",
+    "operators", "outcome", "phases", "preflight", "survey",
+]  # fmt: skip

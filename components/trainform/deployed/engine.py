@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from trainform.errors import MASK, ToolchainError, TrainformError, without_credentials
-from trainform.manifests.manifest import mapping
 
 NO_STACK = 6  # the exit code of the engine where the backend has no such stack
 WHICH = "`trainform doctor` shows which pulumi is on PATH"
@@ -105,6 +104,8 @@ def exported(stack: str, root: Path, number: int | None = None, nothing: int | N
 
 def backend_url(root: Path) -> str:
     """Return the address of the backend that keeps the states of stacks."""
+    from trainform.manifests.manifest import mapping
+
     return str(mapping(as_json(printed(root, "whoami", "--verbose", "--json"), "whoami")).get("url", ""))
 
 

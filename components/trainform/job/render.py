@@ -37,10 +37,10 @@ from trainform.manifests.objects import (
     rendezvous_service,
     replica_service,
 )
-from trainform.plan import Plan, build_plan
-from trainform.plan.build import DRAFT_REVISION, chosen_backend
+from trainform.plan.build import DRAFT_REVISION, build_plan, chosen_backend
 from trainform.plan.images import map_registries, mapped_images
 from trainform.plan.inputs import job_record
+from trainform.plan.model import Plan
 from trainform.plan.record import record_notes
 from trainform.rules.experiment import plan_problems
 from trainform.rules.limits.origins import problem_of

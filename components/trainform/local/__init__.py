@@ -1,1 +1,3 @@
 """The local machine: tool chain, sandbox, rehearsal, doctor, and the files of a new project."""
+
+__all__ = ["doctor", "rehearsal", "sandbox", "scaffold", "toolchain"]

@@ -1,1 +1,3 @@
 """Objects of Kubernetes' own kinds, as plain dicts; every backend uses them."""
+
+__all__ = ["differences", "env", "manifest", "models", "objects", "pods", "ssh_files", "ssh_keys", "templates"]

@@ -1,6 +1,3 @@
 """Build the `Plan` of a job from the two files, by pure functions: no files, clock, random numbers or environment."""
 
-from trainform.plan.build import build_plan
-from trainform.plan.model import Plan, RolePlan
-
-__all__ = ["Plan", "RolePlan", "build_plan"]
+__all__ = ["build", "export", "images", "inputs", "launch", "layout", "model", "record", "roles", "variables", "world"]

@@ -1,1 +1,3 @@
 """Stacks over time and next to each other: comparison, drift, promotion, saved reviews."""
+
+__all__ = ["comparison", "drift", "promotion", "saved"]

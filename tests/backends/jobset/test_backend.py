@@ -10,7 +10,7 @@ from tests.support.samples import environment, job, plan, reasons
 from trainform.backends.backend import BACKENDS
 from trainform.backends.jobset.spec import ENDLESS
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 JOBSET: dict[str, Any] = {"backend": "jobset"}
 KUEUE = environment(admission="kueue", queues={})

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.replica_jobs import main
 from tests.support.samples import job, plan, reasons
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 BACKEND: dict[str, Any] = {"backend": "kubedl"}
 POOL: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}

@@ -8,7 +8,7 @@ from tests.support.replica_jobs import main
 from tests.support.samples import environment, job, plan, reasons
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 BACKEND: dict[str, Any] = {"backend": "kubeflow"}
 POOL: dict[str, Any] = {"master": {}, "worker": {"replicas": 3}}

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.support.rendering import job_problems, plan_job
 from tests.support.samples import environment, experiment
-from trainform.plan import Plan
-from trainform.spec import Experiment
+from trainform.plan.model import Plan
+from trainform.spec.experiment import Experiment
 from trainform.spec.layers import merge_patch
 
 ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"

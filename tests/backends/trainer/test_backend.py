@@ -9,7 +9,7 @@ import pytest
 from tests.support.samples import WITH_EXTRAS, environment, plan, reasons
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 KUEUE = environment(admission="kueue", queues={})
 MPI: dict[str, Any] = {"launcher": {"mpi": {"command": ["./train"], "role": "launcher"}}}

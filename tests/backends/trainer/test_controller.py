@@ -11,7 +11,7 @@ from tests.backends.trainer.test_backend import AS_NODE, made
 from trainform.backends.backend import BACKENDS
 from trainform.backends.trainer.controller import controller_objects
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 
 def pods_of(planned: Plan) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, str]]]:

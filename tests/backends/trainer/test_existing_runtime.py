@@ -27,7 +27,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.backends.trainer.existing_runtime import check_runtime
 from trainform.errors import InputError
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 FULL: dict[str, Any] = {
     "roles": {"worker": {"replicas": 2, "accelerators": {"l40s": 4},

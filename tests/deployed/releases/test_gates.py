@@ -22,8 +22,7 @@ from trainform.deployed.releases.gates import (
     waiver_problems,
 )
 from trainform.deployed.releases.release import GateWaiver
-from trainform.spec import Environment
-from trainform.spec.environment import Promotion
+from trainform.spec.environment import Environment, Promotion
 
 NOW = datetime.datetime(2026, 3, 3, 10, 0, tzinfo=datetime.UTC)
 DONE = "2026-03-02T09:30:05Z"

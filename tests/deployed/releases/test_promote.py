@@ -19,7 +19,8 @@ from trainform.errors import TrainformError
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob, render_job
 from trainform.plan.record import read_record
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.release import ReleasedExperiment, digest
 
 UPDATE = Update("update", "succeeded", "2026-11-20T09:10:44Z", "2026-11-20T09:12:44Z", 0, "1999ff7a0d3c", True, "")

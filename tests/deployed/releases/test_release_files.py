@@ -17,7 +17,8 @@ from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import as_text, read_release, releases_of
 from trainform.errors import InputError, TrainformError
 from trainform.plan.inputs import parse_dates, resolved
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import digest

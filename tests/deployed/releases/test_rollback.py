@@ -22,7 +22,7 @@ from trainform.deployed.releases.rollback import (
 from trainform.deployed.updates import Update
 from trainform.plan.inputs import resolved
 from trainform.plan.record import Record
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 
 STACK = "sdxl-lora.prod"
 WHO, WHEN = "Ada Byron <ada@example.com>", "2026-11-24T08:00:00Z"

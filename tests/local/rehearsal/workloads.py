@@ -22,7 +22,7 @@ from trainform.local.rehearsal.run.display import ConsoleDisplay, Rows
 from trainform.local.rehearsal.run.rehearse import Options, Outcome, Rehearsal, rehearse
 from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import Workload
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 NAMESPACE = "team-vision"
 SERVICE = "resnet"

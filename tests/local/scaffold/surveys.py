@@ -8,7 +8,7 @@ from typing import Any
 from trainform.cluster.survey import Survey
 from trainform.local.scaffold.new_environment import environment_text
 from trainform.rules.references import environment_problems
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 from trainform.spec.load import parse
 from trainform.spec.read import parse_mapping
 

@@ -12,7 +12,8 @@ from tests.support.rendering import job_problems
 from trainform import defaults
 from trainform.local.scaffold.new_environment import environment_text, skeleton
 from trainform.local.scaffold.new_experiment import LauncherName, NewExperiment
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 
 @pytest.mark.parametrize("name", ["prod", "50", "no"])

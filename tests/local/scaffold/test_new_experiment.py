@@ -8,7 +8,8 @@ from tests.support.rendering import job_problems, plan_job
 from trainform.backends.backend import BACKENDS
 from trainform.local.scaffold.new_experiment import LAUNCHER_TEXTS, LauncherName, NewExperiment
 from trainform.plan.model import Plan
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import LAUNCHERS, Torchrun
 from trainform.spec.load import load_environment, parse
 from trainform.spec.read import parse_mapping

@@ -21,7 +21,7 @@ from tests.support.samples import job
 from trainform import defaults
 from trainform.backends.volcano.controller import controller_objects
 from trainform.job.render import job_manifests
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 SAY = f"""#!{sys.executable} -IS
 import json, os, sys

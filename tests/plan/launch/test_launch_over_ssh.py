@@ -9,7 +9,7 @@ import pytest
 
 from tests.plan.launch.starting import kubelet, start
 from tests.support.samples import plan, reasons
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 SCRIPT = {"script": "/app/train.py"}
 DEEPSPEED: dict[str, Any] = {"name": "llama-sft", "launcher": {"deepspeed": SCRIPT}}

@@ -10,7 +10,7 @@ import pytest
 
 from tests.plan.launch.starting import ASKED, STAND_INS, start
 from tests.support.samples import environment, plan
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 
 COMMAND = ["python", "/app/mnist.py", "--epochs", "3"]
 TENSORFLOW: dict[str, Any] = {"name": "mnist", "launcher": {"tensorflow": {"command": COMMAND}}}

@@ -12,7 +12,7 @@ from tests.review.jobs_of_previews import PRICE, TODAY, context, environment, jo
 from tests.support.samples import CLUSTER as SAMPLE
 from trainform.review.context import JobReview
 from trainform.review.findings.cost import find
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 
 def fresh(days: int = 1, **parts: Any) -> Environment:

@@ -24,7 +24,7 @@ from trainform.review.findings.environment import find
 from trainform.review.model import Finding
 from trainform.review.preview import Preview, State
 from trainform.review.report import dependents, not_read
-from trainform.spec import Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.layers import merge_patch
 
 DAY = datetime.date(2026, 1, 1)

@@ -16,7 +16,7 @@ from trainform.review.context import Context
 from trainform.review.findings.security import find
 from trainform.review.model import Finding
 from trainform.review.read import read_preview
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 DIGEST = "@sha256:" + "0" * 64
 IMAGE = f"registry.example.com/ai/pytorch-training{DIGEST}"

@@ -21,7 +21,7 @@ from trainform.review.model import Finding, Money, Place, Report, Selection
 from trainform.review.preview import Message, Preview
 from trainform.review.report import Checked, build_report
 from trainform.review.whole import review_of
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 FILE = "stacks/experiments/sdxl-lora.yaml"
 OLD = "registry.example.com/ai/diffusers-lora:2.3"

@@ -11,7 +11,7 @@ from tests.support.samples import CLUSTER
 from trainform.backends.backend import BACKENDS
 from trainform.review.model import Picture
 from trainform.review.picture import pictures
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 WORKER = LORA["roles"]["worker"]
 NEW = "registry.example.com/ai/pytorch-training:2.9"

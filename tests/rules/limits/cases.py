@@ -11,7 +11,7 @@ from trainform.manifests.templates import Template
 from trainform.rules.limits.rule import Finding, Judged
 from trainform.rules.limits.secrets import plain_secrets
 from trainform.rules.limits.table import BY_CODE
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 TOKEN = "ghp" + "_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbC"
 """A token as a server gives it out."""

@@ -10,7 +10,7 @@ from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
 from trainform.backends.backend import BACKENDS
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 ASKED = limited(severity={"TF-DATA-1": "error"})
 REASON = "ranked pods write to the claim, and `pulumi destroy` deletes it with its data"

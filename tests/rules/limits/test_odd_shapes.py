@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.rules.limits.cases import pod, raw
 from tests.support.samples import environment
 from trainform.rules.limits.table import RULES
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 TEXTS = st.sampled_from(["", "x", "nvidia.com/gpu", "amd.com/gpu", "1e3", "4", "Memory", "Exists", "default"])
 ODD = st.recursive(

@@ -20,7 +20,8 @@ from trainform.manifests.templates import Template
 from trainform.rules.limits.pod_security import CONTROLS, Openings, below_a_folder, violated
 from trainform.rules.limits.rule import Finding, Judged
 from trainform.rules.limits.table import BY_CODE
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
 
 

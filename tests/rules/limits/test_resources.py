@@ -13,7 +13,7 @@ from tests.support.samples import CLUSTER, environment, experiment, plan, reason
 from trainform.job.render import render_job
 from trainform.rules.limits.resources import demands
 from trainform.rules.limits.rule import Judged
-from trainform.spec import Environment
+from trainform.spec.environment import Environment
 
 OFFER = "the environment dev does not offer the resource"
 

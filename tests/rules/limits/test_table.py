@@ -21,7 +21,8 @@ from trainform.errors import Problem
 from trainform.job.check import check_environment
 from trainform.job.render import RenderedJob, render_job
 from trainform.rules.limits.table import RULES
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 TODAY = datetime.date(2026, 3, 31)
 ROLES = ("master", "worker", "helper")

@@ -21,7 +21,8 @@ from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import RECORD_KEY, Manifest
 from trainform.plan.record import Record
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import load_environment, parse
 from trainform.stacks.drift.compare import (
     Basis,

@@ -20,7 +20,8 @@ from trainform.job.render import render_job
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan.record import record_name
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.spec.load import load_environment
 from trainform.spec.stack import Stack
 from trainform.stacks.drift.report import NO_PLATFORM, PUT_BACK, UNNOTED, commands, find_drift

@@ -23,7 +23,8 @@ from tests.support.websites import website
 from trainform.job.render import render_job
 from trainform.review.preview import Preview
 from trainform.review.read import read_preview
-from trainform.spec import Environment, Experiment
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 from trainform.stacks.saved.changed_facts import changed_facts
 from trainform.stacks.saved.preview import COMPARED, planned, touched
 from trainform.stacks.saved.saved_review import Change

@@ -8,8 +8,9 @@ import pytest
 from pydantic import BaseModel
 
 from tools.docs.fields import CHANGES, environment_page, experiment_page
-from trainform.spec import Environment, Experiment
 from trainform.spec.base_model import OnChange, models_of
+from trainform.spec.environment import Environment
+from trainform.spec.experiment import Experiment
 
 PAGES = {"fields.md": experiment_page(), "environment.md": environment_page()}
 ROW = re.compile(r"\| `(.*?)` \| (.*) \| (.*) \| (.*) \| (.*) \|")

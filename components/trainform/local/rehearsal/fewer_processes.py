@@ -11,7 +11,7 @@ from msgspec import structs
 
 from trainform.job.render import draft_plan
 from trainform.local.rehearsal.workload import Workload, containers, planned_name, pod_name
-from trainform.plan import Plan
+from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
