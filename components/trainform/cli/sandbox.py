@@ -12,10 +12,10 @@ from msgspec import structs
 
 from trainform.cli import candidates
 from trainform.cli.app import App, prints
-from trainform.cli.arguments import DATA, WHICH_ENVIRONMENT, Form, environment_option, option
+from trainform.cli.arguments import DATA, WHICH_ENVIRONMENT, Form, argument, environment_option, option
 from trainform.cli.jobs import from_input
 from trainform.console.lines import echo, echo_json, note
-from trainform.errors import TrainformError
+from trainform.errors import InputError, Problem, TrainformError
 
 if TYPE_CHECKING:
     from trainform.local.sandbox.settings import SandboxSettings
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 app = App(help="Start and stop a real control plane with simulated nodes.")
 
 NOT_RUNNING = 1
+REAL_NODES, MOST_REAL_NODES = 2, 64
 FAILING_COMMAND = "false"
 """A command that fails. `eval ""` succeeds, and the shell would continue with the user's own cluster and stacks."""
 
@@ -34,6 +35,10 @@ ENVIRONMENT = (
 )
 FOLDER = "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox next to the nearest Pulumi.yaml."
 TIMEOUT = "Time limit for the start, without builds. Default: 90, and 20 more for each add-on."
+NODES = (
+    "`real`, or `real=N`: run N nodes (default 2) as containers with a kubelet, next to the simulated ones. Pods run "
+    "there, unless their namespace says otherwise. `simulated`: none. Default: as the last time. Docker is required."
+)
 WITH = (
     f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay until `down`."
 )
@@ -42,7 +47,10 @@ PURGE = (
 )
 EnvironmentOption = Annotated[str | None, environment_option(ENVIRONMENT)]
 FolderOption = Annotated[Path | None, option("DIR", FOLDER, "--folder")]
+ImageArgument = Annotated[str, argument("IMAGE", "Name or id of an image that `docker images` lists.")]
+NameOption = Annotated[str | None, option("NAME", "The name in the experiments that use it. Default: its own.", "--as")]
 TimeoutOption = Annotated[float | None, option("SECONDS", TIMEOUT, "--timeout", min=1)]
+NodesOption = Annotated[str | None, option("real[=N]|simulated", NODES, "--nodes")]
 WithOption = Annotated[list[str] | None, option("ADD-ONS", WITH, "--with", autocompletion=candidates.addons)]
 PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help=PURGE)]
 
@@ -51,6 +59,7 @@ PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help=PURGE)]
 @prints(*DATA)
 def up_command(
     environment: EnvironmentOption = None,
+    nodes: NodesOption = None,
     addons: WithOption = None,
     folder: FolderOption = None,
     timeout: TimeoutOption = None,
@@ -73,17 +82,29 @@ def up_command(
 
     progress = display()
     chosen = chosen_addons([] if addons is None else addons)  # before a build: a wrong name is an error at once
+    real = None if nodes is None else _real(nodes)
     loaded = None if environment is None else load_environment(from_input(environment)).or_raise()
-    settings = structs.replace(_settings(loaded, chosen_folder(folder)), addons=chosen)
+    settings = structs.replace(_settings(loaded, chosen_folder(folder)), addons=chosen, real=real)
     sandbox = up(settings, ensure(progress), progress, timeout)
     option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
-    nodes, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
+    count, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
     if form is Form.JSON:
         place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context, "uid": sandbox.uid}
-        echo_json({"ok": True, **place, "nodes": nodes, "addons": list(settings.addons), "next": [following]})
+        echo_json({"ok": True, **place, "nodes": count, "addons": list(settings.addons), "next": [following]})
         return
-    echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {nodes} nodes")
+    echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {count} nodes")
     note(f"next: {following}")
+
+
+def _real(nodes: str) -> int:
+    """Return how many real nodes the option names. Raises `InputError` for another text."""
+    kind, separator, number = nodes.partition("=")
+    if nodes == "simulated":
+        return 0
+    if kind != "real" or (separator and not (number.isdigit() and 0 < int(number) <= MOST_REAL_NODES)):
+        fix = f"write real, real=N with N from 1 to {MOST_REAL_NODES}, or simulated"
+        raise InputError([Problem("--nodes", nodes, "names no kind of nodes", fix)])
+    return int(number) if separator else REAL_NODES
 
 
 def spell_contexts(own: str, aliases: Sequence[str]) -> str:
@@ -100,6 +121,27 @@ def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
         return settings_from_environment(environment, folder)
     before = read_settings(folder)
     return SandboxSettings(folder, default_pools()) if before is None else before
+
+
+@app.verb("load")
+@prints(*DATA)
+def load_command(image: ImageArgument, name: NameOption = None, folder: FolderOption = None, *, form: Form) -> None:
+    """Import an image of this machine's Docker for real nodes.
+
+    It is imported once for all sandboxes and stays after `down`; `down --purge` removes all images. Real nodes that run
+    are started anew, and their pods with them.
+    """
+    from trainform.cli.progress import display
+    from trainform.local.sandbox.folder import chosen_folder
+    from trainform.local.sandbox.real.start import load_image
+
+    names, restarted = load_image(image, name, chosen_folder(folder), display())
+    if form is Form.JSON:
+        echo_json({"ok": True, "names": names, "restarted_nodes": restarted})
+        return
+    echo(f"loaded {image} as {', '.join(names)}")
+    if restarted:
+        note(f"{restarted} real nodes were started anew")
 
 
 @app.verb("down")

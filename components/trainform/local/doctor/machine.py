@@ -146,7 +146,7 @@ def look_at_login(request: Request, findings: Findings) -> Finding:
 
 def look_at_docker(request: Request, findings: Findings) -> Finding:
     """Check the Docker daemon that a rehearsal uses."""
-    from trainform.local.rehearsal.docker.engine import daemon_version
+    from trainform.local.docker_daemon import daemon_version
 
     version = daemon_version(max(1, round(request.timeout)))
     return Finding(State.OK, f"daemon {version}", brief=f"docker {version}")

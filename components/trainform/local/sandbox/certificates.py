@@ -24,6 +24,7 @@ SERVER = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.s
 # Kueue (0.19) makes certificates that are not valid for loopback, unless it finds certificates with these names.
 KUEUE_AUTHORITY = "kueue-ca"
 WEBHOOKS = ("localhost", "kueue-webhook-service.kueue-system.svc", LOOPBACK)
+SANDBOX_AUTHORITY = "trainform-sandbox-ca"
 ADMINISTRATOR = "CN=trainform-sandbox,O=system:masters"
 # A P-256 key is made in a millisecond, and every component supports it.
 CURVE = ec.SECP256R1()
@@ -39,6 +40,7 @@ class Certificates:
 
     def __init__(self, folder: Path) -> None:
         self.authority = folder / "ca.crt"
+        self.authority_key = folder / "ca.key"
         self.server = folder / "server.crt"
         self.server_key = folder / "server.key"
         self.client = folder / "client.crt"
@@ -50,8 +52,10 @@ class Certificates:
         """Write all files, unless all exist: tokens and kubeconfigs refer to them, so a restart must keep them."""
         if all(path.exists() for path in vars(self).values()):
             return
-        authority = Authority("trainform-sandbox-ca", ec.generate_private_key(CURVE))
+        key = ec.generate_private_key(CURVE)
+        authority = Authority(SANDBOX_AUTHORITY, key)
         write_private(self.authority, authority.certificate)
+        write_private(self.authority_key, _private(key))
         authority.sign("CN=trainform-sandbox-server", SERVER, self.server, self.server_key)
         authority.sign(ADMINISTRATOR, SERVER, self.client, self.client_key)
         accounts = ec.generate_private_key(CURVE)
@@ -90,11 +94,24 @@ class WebhookCertificates:
 
 
 class Authority:
-    """A new certificate authority. `certificate` is its PEM text; `names` are its DNS names, if any."""
+    """A certificate authority: a new one, unless `certificate` has its PEM text. `names`: its DNS names, if any."""
 
-    def __init__(self, common: str, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, *names: str) -> None:
+    def __init__(
+        self, common: str, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey, *names: str, certificate: bytes = b""
+    ) -> None:
         self._key = key
         self._name = x509.Name.from_rfc4514_string(f"CN={common}")
+        self.certificate = certificate or self._self_signed(names)
+
+    @classmethod
+    def stored(cls, certificate: Path, key: Path) -> Authority:
+        """Return the authority of a sandbox, whose certificate and key are in these files."""
+        loaded = serialization.load_pem_private_key(key.read_bytes(), None)
+        if not isinstance(loaded, ec.EllipticCurvePrivateKey):
+            raise TypeError(f"{key} is not a key on an elliptic curve")
+        return cls(SANDBOX_AUTHORITY, loaded, certificate=certificate.read_bytes())
+
+    def _self_signed(self, names: tuple[str, ...]) -> bytes:
         builder = (
             _builder(self._name, self._name, self._key.public_key())
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -103,7 +120,7 @@ class Authority:
         )
         if names:
             builder = builder.add_extension(_alternatives(names), critical=False)
-        self.certificate = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        return builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
     def sign(self, name: str, hosts: tuple[str, ...], path: Path, key_path: Path) -> None:
         """Make a new key, and write it and its certificate, which is valid for all `hosts`."""

@@ -18,6 +18,7 @@ from trainform.local.sandbox.webhooks import ADMISSION_PATHS
 
 SERVICE_RANGE = "10.0.0.0/16"
 POD_RANGE = "10.128.0.0/9"
+SIMULATED_NODE = "kwok.x-k8s.io/node"  # the annotation of nodes that kwok manages
 # kwok renews leases after a quarter of this time, most of an idle API server's load. Kubernetes allows 50 s.
 LEASE_SECONDS = 100
 
@@ -30,6 +31,7 @@ class Context(Struct, frozen=True):
     ports: Mapping[str, int]
     stages: tuple[Path, ...]
     scheduler_configuration: Path
+    admission_configuration: Path
 
 
 class Component(Struct, frozen=True):
@@ -68,7 +70,9 @@ def _kube_apiserver(context: Context) -> list[str]:
     arguments += [f"--bind-address={LOOPBACK}", f"--advertise-address={LOOPBACK}"]
     arguments += [f"--secure-port={context.ports['kube-apiserver']}"]
     arguments += [f"--tls-cert-file={files.server}", f"--tls-private-key-file={files.server_key}"]
-    arguments += [f"--client-ca-file={files.authority}", "--authorization-mode=RBAC", "--allow-privileged=true"]
+    arguments += [f"--client-ca-file={files.authority}", "--authorization-mode=Node,RBAC", "--allow-privileged=true"]
+    arguments += [f"--kubelet-client-certificate={files.client}", f"--kubelet-client-key={files.client_key}"]
+    arguments += ["--kubelet-preferred-address-types=InternalIP"]
     arguments += ["--service-account-issuer=https://kubernetes.default.svc"]
     arguments += [f"--service-account-key-file={files.service_accounts}"]
     arguments += [f"--service-account-signing-key-file={files.service_accounts_key}"]
@@ -77,6 +81,8 @@ def _kube_apiserver(context: Context) -> list[str]:
     arguments += ["--endpoint-reconciler-type=none"]
     # This plugin taints new nodes until a kubelet reports; to remove 1,000 taints takes 15 s.
     arguments += ["--disable-admission-plugins=TaintNodesByCondition"]
+    arguments += ["--enable-admission-plugins=NodeRestriction,PodNodeSelector"]
+    arguments += [f"--admission-control-config-file={context.admission_configuration}"]
     return arguments
 
 
@@ -112,7 +118,8 @@ def _volcano_scheduler(context: Context) -> list[str]:
 
 
 def _kwok(context: Context) -> list[str]:
-    arguments = [f"--kubeconfig={context.layout.kubeconfig}", "--manage-all-nodes=true", f"--cidr={POD_RANGE}"]
+    arguments = [f"--kubeconfig={context.layout.kubeconfig}", f"--cidr={POD_RANGE}"]
+    arguments += [f"--manage-nodes-with-annotation-selector={SIMULATED_NODE}=fake"]
     arguments += [f"--node-lease-duration-seconds={LEASE_SECONDS}", "--v=WARN"]
     arguments += [f"--config={stage}" for stage in context.stages]
     return arguments

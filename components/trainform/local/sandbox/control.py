@@ -31,6 +31,7 @@ from trainform.local.toolchain.tools import Toolchain
 
 READY_SECONDS = 90.0
 ADDON_SECONDS = 20.0
+NODE_SECONDS = 15.0
 ATTEMPTS = 3
 
 
@@ -53,17 +54,19 @@ def up(
 
     A sandbox that runs already is adjusted where its settings differ (nodes, storage classes, contexts). A sandbox that
     runs only in part, or that lacks an add-on, is restarted on its data. Add-ons stay until `down`, also those of an
-    earlier `up`. Missing add-ons are built first; `timeout` (seconds; default: 90, and 20 for each add-on) counts from
-    then on. Raises `SandboxError` with the component that failed and the end of its log.
+    earlier `up`. Missing add-ons are built first; `timeout` (seconds; default: 90, 20 for each add-on and 15 for each
+    real node) counts from then on. Raises `SandboxError` with the component that failed and the end of its log.
     """
     layout = Layout(settings.folder)
     with layout.locked("trainform sandbox up", progress, READY_SECONDS if timeout is None else timeout):
         layout.make()
         state = read_state(layout)
-        settings = _merge_addons(settings, state, progress)
+        settings = _merge(settings, state, progress)
         addons = install_addons(settings.addons, progress)
-        seconds = READY_SECONDS + ADDON_SECONDS * len(addons) if timeout is None else timeout
-        run = Run(layout, settings, toolchain, addons, progress, time.monotonic() + seconds)
+        image = _image(progress) if settings.real else ""
+        usual = READY_SECONDS + ADDON_SECONDS * len(addons) + NODE_SECONDS * (settings.real or 0)
+        seconds = usual if timeout is None else timeout
+        run = Run(layout, settings, toolchain, addons, progress, time.monotonic() + seconds, image)
         if state is not None and run.is_up(state):
             state = run.adjust(structs.replace(state, pulumi=toolchain.pulumi))
         else:
@@ -86,6 +89,9 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
         return False
     with layout.locked("trainform sandbox down", progress):
         found = layout.state.exists()
+        state = read_state(layout)
+        if (found and (state is None or state.settings.real)) or purge:
+            _remove_real_nodes(layout, progress, purge=purge)
         running = [process for process in read_processes(layout) if is_running(process)]
         if running:
             with progress.step(f"sandbox: stopping {len(running)} components"):
@@ -96,15 +102,31 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
     return found
 
 
-def _merge_addons(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
-    """Return the settings with the add-ons of the last `up` and the add-ons that others depend on."""
+def _remove_real_nodes(layout: Layout, progress: Progress, *, purge: bool) -> None:
+    from trainform.local.sandbox.real.start import containers
+
+    with progress.step("sandbox: removing the real nodes"), containers(layout.root) as nodes:
+        nodes.remove()
+        if purge:
+            nodes.remove_images()
+
+
+def _image(progress: Progress) -> str:
+    from trainform.local.sandbox.real.start import ready_image  # Docker's client is imported here only
+
+    return ready_image(progress)
+
+
+def _merge(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
+    """Return the settings with the add-ons and real nodes of the last `up`, and add-ons that others depend on."""
     there = () if before is None else before.settings.addons
     names = add_dependencies(sort_by_table(there, settings.addons))
     for needed in names:
         if needed not in (*settings.addons, *there):
             dependents = [name for name in names if needed in ADDONS[name].needs]
             progress.note(f"the add-on {needed} is installed too: {' and '.join(dependents)} cannot run without it")
-    return structs.replace(settings, addons=names)
+    real = settings.real if settings.real is not None or before is None else before.settings.real
+    return structs.replace(settings, addons=names, real=real)
 
 
 class Run(Struct, frozen=True):
@@ -116,16 +138,26 @@ class Run(Struct, frozen=True):
     addons: tuple[InstalledAddOn, ...]
     progress: Progress
     deadline: float
+    image: str = ""
 
     def is_up(self, state: State) -> bool:
         """Return True if all components of this tool chain and of the add-ons run, and the API server is ready."""
         rows = all_programs(self.toolchain.control_plane, self.addons)
         expected = {component.name: str(binary) for component, binary in rows.items()}
         running = {process.name: process.binary for process in state.processes if is_running(process)}
-        if not state.complete or running != expected:
+        if not state.complete or not expected.items() <= running.items() or not self._has_real_nodes(state):
             return False
         with Api(state.ports["kube-apiserver"], Certificates(self.layout.pki)) as api:
             return api.is_healthy("/readyz")
+
+    def _has_real_nodes(self, state: State) -> bool:
+        """Return True if the sandbox has as many real nodes as it should. Others need another API server."""
+        if not state.settings.real and not self.settings.real:
+            return True
+        from trainform.local.sandbox.real.start import containers
+
+        with containers(self.layout.root) as nodes:
+            return self.settings.real == state.settings.real == nodes.running()
 
     def adjust(self, state: State) -> State:
         """Change a running sandbox to the settings without a restart; return its new state."""
@@ -158,7 +190,7 @@ class Run(Struct, frozen=True):
             for attempt in range(1, ATTEMPTS + 1):
                 ports = pick_ports(names, preferred if attempt == 1 else {})
                 state = State(self.settings, self.toolchain.pulumi, ports)
-                start = Start(self.layout, state, self.toolchain.control_plane, self.addons)
+                start = Start(self.layout, state, self.toolchain.control_plane, self.addons, self.image)
                 try:
                     return start.run(self.deadline, step)
                 except PortTakenError:

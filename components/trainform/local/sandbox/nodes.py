@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import structs
 
 from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.components import SIMULATED_NODE
 from trainform.local.sandbox.settings import POOL_LABEL, NodePool
 
 NODE_RANGE = ipaddress.ip_network("10.64.0.0/12")
@@ -30,14 +31,17 @@ CONDITIONS = {
     "NetworkUnavailable": ("False", "RouteCreated"),
 }
 
+# The kind of a node, by which the selector of a namespace chooses.
+NODES_LABEL, SIMULATED, REAL = "trainform.dev/nodes", "simulated", "real"
 _NODES = "/api/v1/nodes"
-_MANAGED = f"{_NODES}?labelSelector={POOL_LABEL}"
+SIMULATED_NODES = f"{_NODES}?labelSelector={POOL_LABEL}"
+REAL_NODES = f"{_NODES}?labelSelector={NODES_LABEL}={REAL}"
 
 
 def reconcile_nodes(api: Api, pools: Iterable[NodePool]) -> None:
     """Create, replace and delete nodes until they match the pools. Nodes that do not change keep their pods."""
     expected = {f"{pool.name}-{index}": pool for pool in pools for index in range(pool.count)}
-    live = {item["metadata"]["name"]: item for item in api.get(_MANAGED)["items"]}
+    live = {item["metadata"]["name"]: item for item in api.get(SIMULATED_NODES)["items"]}
     # Capacity, labels and taints of a node do not change under its pods: a node of another shape is replaced.
     shapes = {name: item["metadata"].get("annotations", {}).get(SHAPE) for name, item in live.items()}
     stale = [name for name, shape in shapes.items() if name not in expected or shape != _shape(expected[name])]
@@ -49,9 +53,9 @@ def reconcile_nodes(api: Api, pools: Iterable[NodePool]) -> None:
         list(pool.map(lambda manifest: api.create(_NODES, manifest), manifests))
 
 
-def count_nodes(api: Api) -> tuple[int, int]:
+def count_nodes(api: Api, path: str = SIMULATED_NODES) -> tuple[int, int]:
     """Return the number of ready nodes and of all nodes."""
-    items = api.get(_MANAGED)["items"]
+    items = api.get(path)["items"]
     return sum(map(_is_ready, items)), len(items)
 
 
@@ -79,6 +83,7 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": "amd64",
+        NODES_LABEL: SIMULATED,
         POOL_LABEL: pool.name,
         **pool.labels,
     }
@@ -89,7 +94,7 @@ def _node(name: str, pool: NodePool, address: str) -> dict[str, Any]:
         "metadata": {
             "name": name,
             "labels": labels,
-            "annotations": {"kwok.x-k8s.io/node": "fake", SHAPE: _shape(pool)},
+            "annotations": {SIMULATED_NODE: "fake", SHAPE: _shape(pool)},
         },
         "spec": {"taints": [structs.asdict(taint) for taint in pool.taints]},
         "status": {

@@ -50,6 +50,7 @@ class SandboxSettings(Struct, frozen=True):
     storage_classes: tuple[str, ...] = ()  # in addition to the default class
     contexts: tuple[str, ...] = ()  # more names for the sandbox in its kubeconfig
     addons: tuple[str, ...] = ()  # names from the table of add-ons, as `chosen_addons` returns them
+    real: int | None = None  # how many nodes run as containers, besides the simulated ones; None: as before
 
 
 def default_pools() -> tuple[NodePool, ...]:

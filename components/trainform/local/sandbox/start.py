@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, structs
 
@@ -27,7 +29,7 @@ from trainform.local.sandbox.components import Component, Context, commands, pro
 from trainform.local.sandbox.folder import Layout, write_private
 from trainform.local.sandbox.kubeconfig import write_kubeconfig
 from trainform.local.sandbox.ports import is_open
-from trainform.local.sandbox.processes import Process, launch, stop
+from trainform.local.sandbox.processes import Command, Process, launch, stop
 from trainform.local.sandbox.settings import NodePool
 from trainform.local.sandbox.state import State, write_state
 from trainform.local.sandbox.waiting import Condition, explained_by, wait_for
@@ -58,13 +60,23 @@ tiers:
 """
 
 
+def admission_configuration(*, real: bool) -> dict[str, Any]:
+    """Return the configuration of the API server's admission plugins. real: pods run on real nodes, unless their
+    namespace says otherwise with the annotation `scheduler.alpha.kubernetes.io/node-selector`."""
+    chosen = {"clusterDefaultNodeSelector": f"{nodes.NODES_LABEL}={nodes.REAL}"} if real else {}
+    plugin = {"name": "PodNodeSelector", "configuration": {"podNodeSelectorPluginConfig": chosen}}
+    api = "apiserver.config.k8s.io/v1"
+    return {"apiVersion": api, "kind": "AdmissionConfiguration", "plugins": [plugin]}
+
+
 class Start(Struct):
-    """One start of all components. The state is written after each start of a process."""
+    """One start of all components. The state is written after each start of a process. image: of the real nodes."""
 
     layout: Layout
     state: State
     control_plane: ControlPlane
     addons: Sequence[InstalledAddOn]
+    image: str = ""
 
     @property
     def certificates(self) -> Certificates:
@@ -82,6 +94,8 @@ class Start(Struct):
             with Api(port, self.certificates) as api:
                 self._run_waves(api, deadline, step)
         except BaseException:
+            if self.state.settings.real:
+                self._remove_real_nodes()
             stop(self.state.processes)
             raise
         self._write(structs.replace(self.state, complete=True))
@@ -94,8 +108,10 @@ class Start(Struct):
     def _context(self) -> Context:
         scheduler = self.layout.config / "scheduler.yaml"
         write_private(scheduler, SCHEDULER.encode())
+        admission = self.layout.config / "admission.yaml"
+        write_private(admission, json.dumps(admission_configuration(real=bool(self.state.settings.real))).encode())
         stages = (*self.control_plane.stages, *sorted(STAGES.glob("*.yaml")))
-        context = Context(self.layout, self.certificates, self.state.ports, stages, scheduler)
+        context = Context(self.layout, self.certificates, self.state.ports, stages, scheduler, admission)
         for addon in self.addons:
             addon.configure(context)
         return context
@@ -115,18 +131,38 @@ class Start(Struct):
 
         self._launch(3, context)
         conditions = readiness(api, self.state.settings.pools, self.addons, self.state.ports)
+        if self.state.settings.real:
+            conditions.append(self._start_real_nodes(api, step))
         wait_for(conditions, self.state.processes, deadline, step)
 
+    def _remove_real_nodes(self) -> None:
+        from trainform.local.sandbox.real.start import containers
+
+        with containers(self.layout.root) as made:
+            made.remove()
+
+    def _start_real_nodes(self, api: Api, step: Step) -> Condition:
+        from trainform.local.sandbox.real.start import RealNodes
+
+        step.update("sandbox: starting the real nodes")
+        port = self.state.ports["kube-apiserver"]
+        real = RealNodes(self.layout, api, port, self.state.settings, self.image)
+        self._launch_commands([real.network()])
+        real.start()
+        return real.readiness()
+
     def _launch(self, wave: int, context: Context) -> None:
+        self._launch_commands(commands(wave, context, all_programs(self.control_plane, self.addons)))
+
+    def _launch_commands(self, started: Iterable[Command]) -> None:
         before = self.state.processes
         environment = {"PATH": os.defpath, "HOME": str(self.layout.config)}
         environment |= {name: os.environ[name] for name in INHERITED if name in os.environ}
 
-        def record(started: list[Process]) -> None:
-            self._write(structs.replace(self.state, processes=(*before, *started)))
+        def record(running: list[Process]) -> None:
+            self._write(structs.replace(self.state, processes=(*before, *running)))
 
-        rows = all_programs(self.control_plane, self.addons)
-        launch(commands(wave, context, rows), environment, record)
+        launch(started, environment, record)
 
     def _create_objects(self, api: Api, deadline: float, step: Step) -> None:
         """Create the objects that Volcano and the add-ons expect, and the nodes."""

@@ -74,9 +74,20 @@ KUBEDL = Part(
     minutes=1.6,
     shipped=(ModuleFiles("github.com/alibaba/kubedl", "config/crd/bases/*.yaml", "kubedl-crds"),),
 )
-# Its packages are compiled already, for the control plane.
-KUBE_SCHEDULER = Part(folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, ldflags=KUBERNETES_STAMP)
+_COMMANDS = "k8s.io/kubernetes/cmd"
+# Their packages are compiled already, for the control plane.
+KUBE_SCHEDULER = Part(
+    folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, pins="controlplane",
+    target=f"{_COMMANDS}/kube-scheduler", ldflags=KUBERNETES_STAMP,
+)  # fmt: skip
 ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, KUBEDL, KUBE_SCHEDULER)
+# The programs of real nodes.
+NODE = Part(
+    folder="node", binaries=("kubelet", "kube-proxy"), minutes=0.4, pins="controlplane",
+    target=f"{_COMMANDS}/kubelet {_COMMANDS}/kube-proxy", ldflags=KUBERNETES_STAMP,
+)  # fmt: skip
+# Our own main package with six of the module's plugins: the others bring the clients of cloud services.
+COREDNS = Part(folder="coredns", binaries=("coredns",), minutes=0.7, target=".", gcflags=_GCFLAGS)
 
 
 @functools.cache

@@ -58,7 +58,7 @@ class Builder(Struct, frozen=True):
         """Build a part from its pins into its finished folder. The step shows what Go downloads and compiles."""
         partial = partial_folder(self.folder / part.folder)
         source = partial / "source"
-        shutil.copytree(self.pins / part.folder, source)
+        shutil.copytree(self.pins / part.module, source)
         log = self.logs / f"{part.folder}.log"
         log.unlink(missing_ok=True)
         # This checks modules in the cache against go.sum; Go checks new downloads itself.
@@ -101,6 +101,14 @@ class Builder(Struct, frozen=True):
 
 def _build_arguments(part: Part, folder: Path) -> list[str]:
     # Go would name the program of our own main package after its module.
-    output = f"{folder}/" if part.target == "tool" else str(folder / part.binaries[0])
+    output = str(folder / part.binaries[0]) if part.target == "." else f"{folder}/"
     flags = ["-ldflags", f"-w -s {part.ldflags}".strip(), *(["-tags", part.tags] if part.tags else [])]
-    return ["build", "-v", "-o", output, *flags, *(f"-gcflags={packages}" for packages in part.gcflags), part.target]
+    return [
+        "build",
+        "-v",
+        "-o",
+        output,
+        *flags,
+        *(f"-gcflags={packages}" for packages in part.gcflags),
+        *part.target.split(),
+    ]

@@ -51,9 +51,10 @@ class ModuleFiles(Struct, frozen=True):
 
 
 class Part(Struct, frozen=True):
-    """One Go module of pins, and the programs and files that are made from it.
+    """Programs and files that are made from one Go module of pins.
 
-    `target`: the argument of `go build`, `tool` for the module's tool directives, `.` for its own main package.
+    `pins`: the folder of the pins, if it is another part's. `target`: the arguments of `go build`: `tool` for the
+    module's tool directives, `.` for its own main package, or packages of its modules.
     `embedded`: files that are copied next to main.go before the build. `shipped`: files that are copied next to `bin`
     after it. `gcflags`: the last one that matches a package is used. `minutes`: measured on two cores, in the order of
     the tables; `packages`: how many packages were compiled in that time, without those that earlier parts had compiled.
@@ -62,12 +63,18 @@ class Part(Struct, frozen=True):
     folder: str
     binaries: tuple[str, ...]
     minutes: float
+    pins: str = ""
     target: str = "tool"
     ldflags: str = ""
     tags: str = ""
     gcflags: tuple[str, ...] = (f"all={_QUICKLY}",)
     embedded: tuple[ModuleFiles, ...] = ()
     shipped: tuple[ModuleFiles, ...] = ()
+
+    @property
+    def module(self) -> str:
+        """Return the folder of its pins."""
+        return self.pins if self.pins else self.folder
 
 
 CONTROL_PLANE_PARTS = (
@@ -163,7 +170,7 @@ def digest(parts: Sequence[Part], versions: list[object], pins: Path) -> str:
     for row in rows:
         del row["minutes"]
     found = hashlib.sha256(json.dumps([versions, rows]).encode())
-    for path in sorted(path for part in parts for path in pins.glob(f"{part.folder}/**/*") if path.is_file()):
+    for path in sorted(path for part in parts for path in pins.glob(f"{part.module}/**/*") if path.is_file()):
         found.update(str(path.relative_to(pins)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
     return found.hexdigest()[:12]
 

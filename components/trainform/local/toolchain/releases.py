@@ -151,5 +151,17 @@ RELEASES: Mapping[str, tuple[Release, ...]] = {
         ),
     ),
     **{part.folder: (*_PROGRAMS[part.folder], *_modules(part)) for part in CONTROL_PLANE_PARTS},
-    "kube-scheduler": (_kubernetes("kube-scheduler", "kube-scheduler"),),
+    "kube-scheduler": (_kubernetes("kube-scheduler", "controlplane"),),
+    "node": tuple(_kubernetes(name, "controlplane") for name in ("kubelet", "kube-proxy")),
+    "coredns": (
+        _archive(
+            "coredns",
+            Module("coredns", "github.com/coredns/coredns"),
+            "https://github.com/coredns/coredns/releases/download/v{version}",
+            "coredns_{version}_{system}_{machine}.tgz",
+            "coredns_{version}_{system}_{machine}.tgz.sha256",
+            ("coredns", "bin/"),
+            LINUX,
+        ),
+    ),
 }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from trainform.console.progress import Progress
 from trainform.errors import TrainformError
+from trainform.local.docker_daemon import connect, docker_errors, one_line
 from trainform.local.rehearsal.docker.request_bodies import Image
 from trainform.local.rehearsal.workload import Workload, containers
 from trainform.spec.names import LABEL_MAX
@@ -30,11 +31,6 @@ WORKERS = 8
 RETRY_SECONDS = 0.1
 NAME_END = 20  # the characters at the end of a container's name that are always kept
 KINDS = ("container", "volume", "network")  # in the order in which they can be removed
-NO_PERMISSION_FIX = "join the group of the socket: `sudo usermod -aG docker $USER`, then log in again"
-NO_DAEMON_FIX = (
-    "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set "
-    "DOCKER_HOST"
-)
 
 
 class RemovedError(Exception):
@@ -57,10 +53,10 @@ class Engine:
         self._closed = False
         self._making = 0
         self._under_way = threading.Condition()
-        self._errors = _errors()
+        self._errors = docker_errors()
         self._missing = docker.errors.NotFound
         self._settings = docker.utils.kwargs_from_env()
-        with contextlib.closing(_connect(self._settings, TIMEOUT_SECONDS)) as client:
+        with contextlib.closing(connect(TIMEOUT_SECONDS)) as client:
             self._version = client.api_version
 
     @contextlib.contextmanager
@@ -241,56 +237,10 @@ class Engine:
             return [future.result() for future in [pool.submit(work, item) for item in items]]
 
 
-def daemon_version(seconds: int) -> str:
-    """Return the version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
-    import docker.utils
-
-    with contextlib.closing(_connect(docker.utils.kwargs_from_env(), seconds)) as client:
-        return str(client.version()["Version"])
-
-
-def _connect(settings: Any, seconds: int) -> APIClient:
-    import docker
-    import docker.utils
-
-    try:
-        _reach(str(docker.utils.parse_host(settings.get("base_url"))))
-        return docker.APIClient(**settings, version="auto", timeout=seconds)
-    except _errors() as error:
-        fix = NO_PERMISSION_FIX if isinstance(error, PermissionError) else NO_DAEMON_FIX
-        raise TrainformError(f"a rehearsal needs Docker, and none answers: {one_line(error)}", fix) from None
-
-
-def _errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that docker-py raises."""
-    import docker.errors
-    import urllib3
-
-    return (docker.errors.DockerException, urllib3.exceptions.HTTPError, OSError)
-
-
-def _reach(host: str) -> None:
-    """OSError if nothing listens on a Unix socket. docker-py raises an error too, but leaves its own socket open."""
-    scheme, _, path = host.partition("://")
-    if scheme == "http+unix":
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
-            try:
-                attempt.connect(path)
-            except OSError as error:
-                raise type(error)(error.errno, error.strerror, path) from None
-
-
 def short_container_name(name: str) -> str:
     """Return the name without its middle if it is too long for a label in DNS: Docker would not answer for its address,
     and launchers ask for it at every connection. The numbers at the end distinguish containers."""
     return name if len(name) <= LABEL_MAX else f"{name[: LABEL_MAX - NAME_END]}{name[-NAME_END:]}"
-
-
-def one_line(error: BaseException) -> str:
-    """Return the message of Docker's error, in one line."""
-    explanation = getattr(error, "explanation", None)
-    text = str(error) if explanation is None else str(explanation)
-    return " ".join(text.split())
 
 
 NEVER = "Never"

@@ -1,0 +1,64 @@
+"""The connection to Docker, for rehearsals and real nodes."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from typing import TYPE_CHECKING
+
+from trainform.errors import TrainformError
+
+if TYPE_CHECKING:
+    from docker import APIClient
+
+NO_PERMISSION_FIX = "join the group of the socket: `sudo usermod -aG docker $USER`, then log in again"
+NO_DAEMON_FIX = (
+    "on Debian: `apt-get install docker.io`, then start `dockerd`; on other systems see docs.docker.com, or set "
+    "DOCKER_HOST"
+)
+
+
+def connect(seconds: int, what: str = "a rehearsal") -> APIClient:
+    """Return a connection. seconds: for one answer. what: needs it. TrainformError if no daemon answers."""
+    import docker
+    import docker.utils
+
+    settings = docker.utils.kwargs_from_env()
+    try:
+        _reach(str(docker.utils.parse_host(settings.get("base_url"))))
+        return docker.APIClient(**settings, version="auto", timeout=seconds)
+    except docker_errors() as error:
+        fix = NO_PERMISSION_FIX if isinstance(error, PermissionError) else NO_DAEMON_FIX
+        raise TrainformError(f"{what} needs Docker, and none answers: {one_line(error)}", fix) from None
+
+
+def daemon_version(seconds: int) -> str:
+    """Return the version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
+    with contextlib.closing(connect(seconds)) as client:
+        return str(client.version()["Version"])
+
+
+def docker_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions that docker-py raises."""
+    import docker.errors
+    import urllib3
+
+    return (docker.errors.DockerException, urllib3.exceptions.HTTPError, OSError)
+
+
+def _reach(host: str) -> None:
+    """OSError if nothing listens on a Unix socket. docker-py raises an error too, but leaves its own socket open."""
+    scheme, _, path = host.partition("://")
+    if scheme == "http+unix":
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
+            try:
+                attempt.connect(path)
+            except OSError as error:
+                raise type(error)(error.errno, error.strerror, path) from None
+
+
+def one_line(error: BaseException) -> str:
+    """Return the message of Docker's error, in one line."""
+    explanation = getattr(error, "explanation", None)
+    text = str(error) if explanation is None else str(explanation)
+    return " ".join(text.split())

@@ -1,0 +1,158 @@
+"""The containers of real nodes, with their network and volumes. They are removed by the sandbox's label."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from trainform.errors import SandboxError
+from trainform.local.docker_daemon import docker_errors, one_line
+from trainform.local.sandbox.real.node_files import FOLDER, RealNode
+
+LABEL = "trainform.sandbox"
+IMAGES = "trainform-node-images"
+"""The volume with the images of all real nodes on this machine."""
+# What `--privileged` gives, for machines without CAP_SYS_RESOURCE, where Docker refuses that option.
+UNCONFINED = {
+    "CapAdd": ["ALL"],
+    "CapDrop": ["SYS_RESOURCE"],
+    "SecurityOpt": ["seccomp=unconfined", "apparmor=unconfined"],
+    "MaskedPaths": [],
+    "ReadonlyPaths": [],
+    "DeviceCgroupRules": ["a *:* rwm"],
+    "Devices": [{"PathOnHost": "/dev/kmsg", "PathInContainer": "/dev/kmsg", "CgroupPermissions": "rwm"}],
+}
+RETRY_SECONDS = 0.1
+REMOVE_SECONDS = 30.0
+
+
+class Containers:
+    """The containers of one sandbox."""
+
+    def __init__(self, client: Any, folder: Path) -> None:
+        self._client = client
+        self._labels = {LABEL: str(folder)}
+        self._name = f"trainform-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
+
+    def running(self) -> int:
+        """Return the number of nodes that run."""
+        return len(self._client.containers(filters={"label": self._filter()}))
+
+    def make_network(self) -> str:
+        """Create the network and the volumes; return the address of this machine in the network."""
+        made = self._client.create_network(self._name, driver="bridge", labels=self._labels)
+        self._client.create_volume(IMAGES)
+        self._client.create_volume(f"{self._name}-claims", labels=self._labels)
+        return str(self._client.inspect_network(made["Id"])["IPAM"]["Config"][0]["Gateway"])
+
+    def start(self, node: RealNode, image: str, files: Mapping[str, bytes]) -> str:
+        """Start a node with these files in /etc/trainform, and return its address."""
+        host = {
+            "Memory": node.memory,
+            "MemorySwap": node.memory,
+            "CgroupnsMode": "private",
+            "NetworkMode": self._name,
+            "Tmpfs": {"/run": "rw,exec"},
+            "Binds": [f"{IMAGES}:/images", f"{self._name}-claims:/sandbox"],
+        }
+        body = {
+            "Image": image,
+            "Hostname": node.name,
+            "Labels": self._labels,
+            "Volumes": {"/var": {}},  # containerd's overlayfs does not work on Docker's
+            "HostConfig": host,
+        }
+        container = start_container(self._client, body, self._container(node), archive(files))
+        networks = self._client.inspect_container(container)["NetworkSettings"]["Networks"]
+        return str(networks[self._name]["IPAddress"])
+
+    def write(self, node: RealNode, files: Mapping[str, bytes]) -> None:
+        """Write files into /etc/trainform of a node."""
+        self._client.put_archive(self._container(node), "/", archive(files))
+
+    def _container(self, node: RealNode) -> str:
+        return f"{self._name}-{node.name}"
+
+    def restart(self) -> int:
+        """Start all nodes anew, with all images, and return their number."""
+        found = self._client.containers(filters={"label": self._filter()})
+        for each in found:
+            self._client.restart(each["Id"], timeout=0)
+        return len(found)
+
+    def output(self, node: RealNode) -> str:
+        """Return the end of what the node's own program has printed."""
+        printed: bytes = self._client.logs(self._container(node), tail=5)
+        return printed.decode(errors="replace").strip()
+
+    def remove(self) -> None:
+        """Remove the nodes, the network and the claims, until none is left. The images stay."""
+        end = time.monotonic() + REMOVE_SECONDS
+        while refusals := [*self._refusals()]:
+            if time.monotonic() > end:
+                fix = "look at `docker ps --all`; then run `trainform sandbox down` again"
+                raise SandboxError(f"Docker cannot remove the real nodes: {refusals[0]}", fix)
+            time.sleep(RETRY_SECONDS)
+
+    def remove_images(self) -> None:
+        """Remove the images of all real nodes; SandboxError if another sandbox uses them."""
+        try:
+            self._client.remove_volume(IMAGES)
+        except docker_errors() as error:
+            if "no such volume" not in one_line(error).lower():
+                reason = f"the images of the real nodes stay: {one_line(error)}"
+                raise SandboxError(reason, "stop the other sandboxes first") from None
+
+    def _filter(self) -> list[str]:
+        return [f"{key}={value}" for key, value in self._labels.items()]
+
+    def _refusals(self) -> Iterator[str]:
+        """Remove everything; yield why something is still there."""
+        client, chosen = self._client, {"label": self._filter()}
+        volumes = client.volumes(filters=chosen)["Volumes"] or []
+        found = [
+            *(
+                (client.remove_container, each["Id"], {"force": True, "v": True})
+                for each in client.containers(all=True, filters=chosen)
+            ),
+            *((client.remove_network, each["Id"], {}) for each in client.networks(filters=chosen)),
+            *((client.remove_volume, each["Name"], {}) for each in volumes),
+        ]
+        for remove, name, options in found:
+            try:
+                remove(name, **options)
+            except docker_errors() as error:
+                yield one_line(error)
+
+
+def start_container(client: Any, body: dict[str, Any], name: str | None = None, files: bytes = b"") -> str:
+    """Start a container that may do everything, and return its id. files: an archive to unpack before."""
+    for rights in ({"Privileged": True}, UNCONFINED):
+        made = str(client.create_container_from_config({**body, "HostConfig": body["HostConfig"] | rights}, name)["Id"])
+        try:
+            if files:
+                client.put_archive(made, "/", files)
+            client.start(made)
+        except docker_errors() as error:
+            client.remove_container(made, force=True, v=True)
+            if rights is UNCONFINED or "operation not permitted" not in one_line(error):
+                raise
+        else:
+            return made
+    raise AssertionError("unreachable: the second start returns or raises")
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Return a tar archive with the files of a node, readable for root alone."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as made:
+        for name, content in files.items():
+            info = tarfile.TarInfo(f"{FOLDER.lstrip('/')}/{name}")
+            info.size, info.mode = len(content), 0o600
+            made.addfile(info, io.BytesIO(content))
+    return written.getvalue()

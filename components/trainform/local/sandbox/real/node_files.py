@@ -1,0 +1,178 @@
+"""The files that a real node reads in /etc/trainform, and the objects of the cluster that belong to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, structs
+
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.kubeconfig import kubeconfig
+from trainform.local.sandbox.nodes import NODES_LABEL, REAL
+from trainform.local.sandbox.settings import NodePool
+from trainform.spec.quantities import amount
+
+FOLDER = "/etc/trainform"
+DNS = "169.254.53.53"  # of CoreDNS in each node; node.sh adds it to the loopback interface
+DOMAIN = "cluster.local"
+POD_RANGE = "10.126.{index}.0/24"
+DNS_USER = "system:coredns"
+MEMORY = "sandbox.trainform.dev/memory"
+"""Annotation of a real node: the bytes of memory that its pods can really use together."""
+KIB = 1024
+# Every threshold off: a full disk of this machine must not make the node evict pods.
+NO_EVICTION = dict.fromkeys(("memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%")
+
+
+class RealNode(Struct, frozen=True):
+    """A node of a pool. memory: bytes, the limit of its container."""
+
+    name: str
+    index: int
+    pool: NodePool
+    memory: int
+
+    @property
+    def pods(self) -> str:
+        """Return the range of addresses of its pods."""
+        return POD_RANGE.format(index=self.index)
+
+
+def chosen_nodes(pools: Sequence[NodePool], count: int, memory: int) -> list[RealNode]:
+    """Return that many nodes, spread over the pools as long as these have more. memory: bytes for all together."""
+    places = sorted((index, number) for number, pool in enumerate(pools) for index in range(pool.count))[:count]
+    return [
+        RealNode(f"{pools[number].name}-real-{index}", place, pools[number], memory // len(places))
+        for place, (index, number) in enumerate(places)
+    ]
+
+
+def node_files(node: RealNode, server: str, certificates: Certificates, signed: Mapping[str, Path]) -> dict[str, bytes]:
+    """Return the content of each file. server: the URL of the API server for the nodes. signed: user -> certificate,
+    whose key lies next to it."""
+    files = {
+        "ca.crt": certificates.authority.read_bytes(),
+        "kubelet.crt": signed[node.name].read_bytes(),
+        "kubelet.key": signed[node.name].with_suffix(".key").read_bytes(),
+        "size": f"{_amount(node, 'cpu')} {_amount(node, 'memory') // KIB}\n".encode(),
+        "resolv.conf": f"nameserver {DNS}\n".encode(),
+        "Corefile": COREFILE.encode(),
+        "cni.json": _json(_network(node.pods)),
+        "kubelet.yaml": _json(KUBELET),
+        "kube-proxy.yaml": _json(PROXY),
+    }
+    for program, user in (("kubelet", node.name), ("kube-proxy", PROXY_USER), ("coredns", DNS_USER)):
+        content = kubeconfig(server, certificates.authority, signed[user], signed[user].with_suffix(".key"))
+        content["clusters"][0]["cluster"]["tls-server-name"] = "localhost"  # the certificate has no address of nodes
+        files[f"{program}.kubeconfig"] = _json(content)
+    return files
+
+
+def _amount(node: RealNode, resource: str) -> int:
+    return int(amount(node.pool.resources[resource]))
+
+
+def peers(nodes: Iterable[tuple[RealNode, str]], here: RealNode) -> bytes:
+    """Return a line for each node: its address, `here` for this one, and the range of its pods."""
+    return "".join(f"{'here' if node is here else address} {node.pods}\n" for node, address in nodes).encode()
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, indent=2).encode()
+
+
+PROXY_USER = "system:kube-proxy"
+KUBELET = {
+    "apiVersion": "kubelet.config.k8s.io/v1beta1",
+    "kind": "KubeletConfiguration",
+    "authentication": {"anonymous": {"enabled": False}, "x509": {"clientCAFile": f"{FOLDER}/ca.crt"}},
+    "authorization": {"mode": "Webhook"},
+    "tlsCertFile": f"{FOLDER}/kubelet.crt",
+    "tlsPrivateKeyFile": f"{FOLDER}/kubelet.key",
+    "cgroupDriver": "cgroupfs",
+    "cgroupRoot": "/kubelet",
+    "clusterDNS": [DNS],
+    "clusterDomain": DOMAIN,
+    "resolvConf": f"{FOLDER}/resolv.conf",
+    "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
+    "registerNode": False,  # the sandbox makes the object, with what the environment says; a new kubelet would drop it
+    "failSwapOn": False,
+    "evictionHard": NO_EVICTION,
+    "imageGCHighThresholdPercent": 100,  # images are shared by all nodes
+    # Without CAP_SYS_RESOURCE, which some machines do not give, nobody may lower the score of a process.
+    "featureGates": {"KubeletInUserNamespace": True},
+}
+PROXY = {
+    "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+    "kind": "KubeProxyConfiguration",
+    "mode": "nftables",
+    "clientConnection": {"kubeconfig": f"{FOLDER}/kube-proxy.kubeconfig"},
+    # These would be set for the whole machine.
+    "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
+}
+COREFILE = f""".:53 {{
+  bind {DNS}
+  errors
+  kubernetes {DOMAIN} in-addr.arpa ip6.arpa {{
+    kubeconfig {FOLDER}/coredns.kubeconfig
+    ttl 0
+  }}
+  forward . /etc/resolv.conf
+}}
+"""
+
+
+def _network(pods: str) -> dict[str, Any]:
+    ipam = {"type": "host-local", "ranges": [[{"subnet": pods}]], "routes": [{"dst": "0.0.0.0/0"}]}
+    bridge = {"type": "bridge", "bridge": "pods", "isGateway": True, "hairpinMode": True, "ipam": ipam}
+    return {"cniVersion": "1.0.0", "name": "sandbox", "plugins": [bridge]}
+
+
+# --- objects
+
+
+def node_object(node: RealNode) -> dict[str, Any]:
+    """Return the Node. Its kubelet adds CPUs, memory and addresses, and keeps what it does not know."""
+    pool = node.pool
+    labels = {"kubernetes.io/hostname": node.name, "kubernetes.io/os": "linux", NODES_LABEL: REAL, **pool.labels}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": node.name, "labels": labels, "annotations": {MEMORY: str(node.memory)}},
+        "spec": {"taints": [structs.asdict(taint) for taint in pool.taints]},
+        "status": {"capacity": dict(pool.resources), "allocatable": dict(pool.resources)},
+    }
+
+
+def cluster_objects(gateway: str, port: int) -> dict[str, dict[str, Any]]:
+    """Return the objects for all real nodes, by API path: pods reach the API server, and CoreDNS may read names."""
+    rbac, user = "rbac.authorization.k8s.io", {"kind": "User", "name": DNS_USER}
+    read = {"verbs": ["list", "watch"]}
+    rules = [
+        {"apiGroups": [""], "resources": ["services", "pods", "namespaces"], **read},
+        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], **read},
+    ]
+    role = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": DNS_USER}, "rules": rules}
+    binding = {
+        "apiVersion": f"{rbac}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": DNS_USER},
+        "subjects": [{**user, "apiGroup": rbac}],
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": DNS_USER},
+    }
+    endpoints = {
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "kubernetes", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": [gateway]}],
+        "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+    }
+    return {
+        f"/apis/{rbac}/v1/clusterroles/{DNS_USER}": role,
+        f"/apis/{rbac}/v1/clusterrolebindings/{DNS_USER}": binding,
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes": endpoints,
+    }

@@ -1,0 +1,135 @@
+"""Start and stop the real nodes of a sandbox."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+
+from trainform.console.progress import Progress
+from trainform.errors import SandboxError
+from trainform.local.docker_daemon import connect, docker_errors, one_line
+from trainform.local.sandbox import nodes
+from trainform.local.sandbox.api import Api, RequestError
+from trainform.local.sandbox.certificates import Authority, Certificates
+from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.processes import Command
+from trainform.local.sandbox.real import forward
+from trainform.local.sandbox.real.containers import Containers
+from trainform.local.sandbox.real.image import ensure_image
+from trainform.local.sandbox.real.load import load
+from trainform.local.sandbox.real.node_files import (
+    DNS_USER,
+    PROXY_USER,
+    RealNode,
+    chosen_nodes,
+    cluster_objects,
+    node_files,
+    node_object,
+    peers,
+)
+from trainform.local.sandbox.settings import SandboxSettings
+from trainform.local.sandbox.waiting import Condition
+from trainform.local.toolchain.addons import COREDNS, NODE, ensure_addons
+
+FORWARDER = "real-nodes-forwarder"
+SECONDS = 60  # for one answer of Docker
+LOAD_SECONDS = 600
+SHARE = 0.75  # of the memory that is free, for all real nodes together
+_NODES = "/api/v1/nodes"
+
+
+@contextlib.contextmanager
+def containers(folder: Path) -> Iterator[Containers]:
+    """Yield the sandbox's containers. SandboxError for errors of Docker."""
+    try:
+        with contextlib.closing(connect(SECONDS, "a real node")) as client:
+            yield Containers(client, folder)
+    except docker_errors() as error:
+        raise SandboxError(f"Docker: {one_line(error)}", "`trainform sandbox down`, then start it again") from None
+
+
+def ready_image(progress: Progress) -> str:
+    """Return the name of the nodes' image; build what is missing."""
+    built = ensure_addons((NODE, COREDNS), progress)
+    programs = {name: built[part.folder].binary(name) for part in (NODE, COREDNS) for name in part.binaries}
+    with contextlib.closing(connect(LOAD_SECONDS, "a real node")) as client:
+        return ensure_image(client, programs, progress)
+
+
+def load_image(image: str, name: str | None, folder: Path, progress: Progress) -> tuple[list[str], int]:
+    """Import an image for all real nodes; return its names, and how many nodes of the sandbox started anew."""
+    node_image = ready_image(progress)
+    with contextlib.closing(connect(LOAD_SECONDS, "a real node")) as client:
+        with progress.step(f"loading {image}"):
+            names = load(client, node_image, image, name)
+        return names, Containers(client, folder).restart()
+
+
+class RealNodes:
+    """The real nodes of a sandbox whose API server is ready."""
+
+    def __init__(self, layout: Layout, api: Api, port: int, settings: SandboxSettings, image: str) -> None:
+        self._layout, self._api, self._port, self._image = layout, api, port, image
+        memory = int(psutil.virtual_memory().available * SHARE)
+        self.nodes: Sequence[RealNode] = chosen_nodes(settings.pools, settings.real or 0, memory)
+
+    def network(self) -> Command:
+        """Create network and volumes; return the command that connects them to the API server."""
+        with containers(self._layout.root) as made:
+            made.remove()
+            self.gateway = made.make_network()
+        for path, manifest in cluster_objects(self.gateway, self._port).items():
+            self._api.apply(path, manifest)
+        words = [forward.__file__, self.gateway, str(self._port)]
+        return Command(FORWARDER, Path(sys.executable), words, self._layout.log(FORWARDER))
+
+    def start(self) -> None:
+        """Start the nodes: first the objects, with what the environment says, then the containers."""
+        certificates = Certificates(self._layout.pki)
+        signed = self._sign(certificates)
+        remove_objects(self._api)
+        for node in self.nodes:
+            self._api.create(_NODES, node_object(node))
+        server = f"https://{self.gateway}:{self._port}"
+        with containers(self._layout.root) as made:
+            started = [
+                (node, made.start(node, self._image, node_files(node, server, certificates, signed)))
+                for node in self.nodes
+            ]
+            for node in self.nodes:
+                made.write(node, {"peers": peers(started, node)})
+
+    def _sign(self, certificates: Certificates) -> dict[str, Path]:
+        """Sign a certificate for each kubelet, and those of the programs that all nodes run."""
+        authority = Authority.stored(certificates.authority, certificates.authority_key)
+        names = {node.name: f"CN=system:node:{node.name},O=system:nodes" for node in self.nodes}
+        names |= {user: f"CN={user}" for user in (PROXY_USER, DNS_USER)}
+        signed = {user: self._layout.pki / f"{user.replace(':', '-')}.crt" for user in names}
+        for user, name in names.items():
+            authority.sign(name, (user,), signed[user], signed[user].with_suffix(".key"))
+        return signed
+
+    def readiness(self) -> Condition:
+        """Return the condition that `up` waits for."""
+        return Condition("the real nodes are ready", FORWARDER, self._are_ready)
+
+    def _are_ready(self) -> bool:
+        ready, _ = nodes.count_nodes(self._api, nodes.REAL_NODES)
+        if ready == len(self.nodes):
+            return True
+        with containers(self._layout.root) as made:
+            if made.running() < len(self.nodes):
+                printed = " ".join(filter(None, map(made.output, self.nodes)))
+                raise SandboxError(f"a real node has ended: {printed}", "`trainform sandbox down`, then start it again")
+        return False
+
+
+def remove_objects(api: Api) -> None:
+    """Delete the Node objects of an earlier start."""
+    for item in api.get(nodes.REAL_NODES)["items"]:
+        with contextlib.suppress(RequestError):
+            api.delete(f"{_NODES}/{item['metadata']['name']}")
