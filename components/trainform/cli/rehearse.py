@@ -16,7 +16,7 @@ from trainform.cli.jobs import jobs
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
     from trainform.job.render import RenderedJob
-    from trainform.local.rehearsal.run.rehearse import Outcome
+    from trainform.local.rehearsal.run.rehearse import Options, Outcome
     from trainform.local.rehearsal.workload import Workload
     from trainform.plan.model import Plan
 
@@ -27,6 +27,11 @@ PROCESSES = (
 PROBE = "Run a small program instead of the training: ranks, world size, an all-reduce; with MPI who runs where."
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
 CLAIM = "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated."
+EMULATE = (
+    "Run the pods as containers of Docker, without a cluster. Always so with --from-cluster and --claim, for MPIJobs, "
+    "and where real nodes cannot run."
+)
+EmulateOption = Annotated[bool, typer.Option("--emulate", help=EMULATE)]
 ProcessesOption = Annotated[int | None, option("N", PROCESSES, "--processes", min=1)]
 ProbeOption = Annotated[bool, typer.Option("--probe", help=PROBE)]
 ClusterOption = Annotated[bool, typer.Option("--from-cluster", help=CLUSTER)]
@@ -46,13 +51,16 @@ def command(
     claim: ClaimOption = None,
     timeout: TimeoutOption = "10m",
     run: RunOption = None,
+    emulate: EmulateOption = False,
     *,
     form: Form,
 ) -> None:
-    """Run the job's pods as containers on this machine.
+    """Run the job on real nodes on this machine.
 
-    They have the same commands, variables, files, secrets, shared memory and names as in the cluster. Docker is
-    required. Ctrl-C removes everything. Exit code: 0, or 1 if a pod fails or does not end in time.
+    The operator's own job, with CPU processes instead of accelerators, runs in a namespace of its own on a sandbox for
+    rehearsals, whose nodes are containers with a kubelet. Commands, variables, files, shared memory and names are the
+    same as in the cluster; empty volumes and stand-ins take the place of claims and Secrets. Docker is required. Ctrl-C
+    removes the job; the nodes stay for the next rehearsal. Exit code: 0, or 1 if the job fails or does not end in time.
     """
     from trainform.cli.progress import display
     from trainform.console.lines import echo, echo_json
@@ -70,11 +78,21 @@ def command(
     (chosen,) = jobs([word], [] if environment is None else [environment], run)
     chosen = chosen.loaded()
     job = check_experiment(chosen.experiment, chosen.environment, chosen.run, chosen.root).or_raise()
-    plan, rehearsed = _workload(job, processes, from_cluster)
-    if probe:
-        rehearsed = probed(rehearsed, plan, job.experiment.launcher)
     shown = ConsoleDisplay(screen(err=form is Form.JSON, piped_width=PIPED_WIDTH))
-    outcome = rehearse(rehearsed, options, shown, display())
+    reason = _why_emulated(job, options, from_cluster=from_cluster)
+    if not emulate and not reason:
+        from trainform.local.rehearsal.fewer_processes import PROCESSES
+        from trainform.local.rehearsal.real.run import rehearse_for_real
+
+        count = PROCESSES if processes is None else processes
+        rehearsed, outcome = rehearse_for_real(job, count, options, shown, display(), probe=probe)
+    else:
+        plan, rehearsed = _workload(job, processes, from_cluster)
+        if not emulate and reason:
+            rehearsed = dataclasses.replace(rehearsed, notes=(f"emulated: {reason}", *rehearsed.notes))
+        if probe:
+            rehearsed = probed(rehearsed, plan, job.experiment.launcher)
+        outcome = rehearse(rehearsed, options, shown, display())
     error = _error(rehearsed, outcome)
     if form is Form.JSON:
         echo_json(_as_dict(rehearsed, outcome, error))
@@ -82,6 +100,19 @@ def command(
     if error is not None:
         raise error
     echo(f"{rehearsed.experiment}: {len(outcome.pods)} pods rehearsed")
+
+
+def _why_emulated(job: RenderedJob, options: Options, *, from_cluster: bool) -> str:
+    """Return why the job does not run on real nodes; "" if it does."""
+    from trainform.local.docker_daemon import no_real_nodes
+
+    if from_cluster:
+        return "the pods are those of another cluster"
+    if options.claims:
+        return "folders of this machine take the place of claims"
+    if job.plan.naming.agent is not None:
+        return "the operator's launcher needs an image with its own kubectl"
+    return no_real_nodes()
 
 
 def _error(workload: Workload, outcome: Outcome) -> TrainformError | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import platform
 import socket
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from trainform.errors import TrainformError
@@ -32,10 +34,35 @@ def connect(seconds: int, what: str = "a rehearsal") -> APIClient:
         raise TrainformError(f"{what} needs Docker, and none answers: {one_line(error)}", fix) from None
 
 
+@contextlib.contextmanager
+def docker_client(seconds: int, what: str) -> Iterator[APIClient]:
+    """Yield a connection, whose errors become `TrainformError`. The arguments are those of `connect`."""
+    with contextlib.closing(connect(seconds, what)) as client:
+        try:
+            yield client
+        except docker_errors() as error:
+            raise TrainformError(
+                f"Docker: {one_line(error)}", "read its message; `docker info` shows its state"
+            ) from None
+
+
 def daemon_version(seconds: int) -> str:
     """Return the version of the daemon that a rehearsal would use; `TrainformError` where none answers in time."""
     with contextlib.closing(connect(seconds)) as client:
         return str(client.version()["Version"])
+
+
+def no_real_nodes(seconds: int = 10) -> str:
+    """Return why real nodes cannot run here; "" if they can. TrainformError if no daemon answers."""
+    if platform.system() != "Linux":
+        return "real nodes have been run on Linux only"
+    with contextlib.closing(connect(seconds, "a real node")) as client:
+        options, parts = client.info().get("SecurityOptions") or [], client.version().get("Components") or []
+    if any("rootless" in option for option in options):
+        return "real nodes need a Docker daemon with the rights of root, and this one is rootless"
+    if any("podman" in str(part.get("Name")).lower() for part in parts):
+        return "real nodes have not been run with Podman"
+    return ""
 
 
 def docker_errors() -> tuple[type[Exception], ...]:

@@ -160,22 +160,39 @@ def _starts(role: RolePlan, script: str) -> bool:
 def _probed_pod(
     pod: dict[str, Any], plan: Plan, launcher: Launcher, variables: dict[str, dict[str, str]], seconds: float
 ) -> dict[str, Any]:
+    changed = copy.deepcopy(pod)
+    # on the host network the hostname is the node's, so a variable tells the pod its own name
+    _probe(changed, plan, launcher, variables, {"value": planned_name(pod)}, seconds)
+    return changed
+
+
+def probe_template(template: dict[str, Any], plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> None:
+    """Put the probe into a pod template, in place. Its ConfigMap has to be there."""
+    on_host = template["spec"].get("hostNetwork")
+    name = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}} if on_host else None
+    _probe(template, plan, launcher, expectations(plan), name, seconds)
+
+
+def _probe(
+    pod: dict[str, Any],
+    plan: Plan,
+    launcher: Launcher,
+    variables: dict[str, dict[str, str]],
+    own_name: dict[str, Any] | None,
+    seconds: float,
+) -> None:
     name = pod["metadata"].get("labels", {}).get(defaults.ROLE_LABEL)
     role = next((role for role in plan.roles if role.name == name and role.launched), None)
     if role is None:
-        return pod
-    changed = copy.deepcopy(pod)
-    changed["spec"].setdefault("volumes", []).append({"name": CONFIG_MAP, "configMap": {"name": CONFIG_MAP}})
-    main = changed["spec"]["containers"][0]
+        return
+    pod["spec"].setdefault("volumes", []).append({"name": CONFIG_MAP, "configMap": {"name": CONFIG_MAP}})
+    main = pod["spec"]["containers"][0]
     main.setdefault("volumeMounts", []).append({"name": CONFIG_MAP, "mountPath": MOUNT, "readOnly": True})
-    # on the host network the hostname is the node's, so a variable tells the pod its own name
-    expected = variables[role.name] | {
-        "TRAINFORM_EXPECT_NAME": planned_name(pod),
-        "TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}",
-    }
+    expected = variables[role.name] | {"TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}"}
     main.setdefault("env", []).extend({"name": key, "value": value} for key, value in expected.items())
+    if own_name is not None:
+        main["env"].append({"name": "TRAINFORM_EXPECT_NAME", **own_name})
     if _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
         main["args"] = list(probe_args(launcher))
         if PROBES[plan.launcher].watched:
             main["command"] = ["python3", f"{MOUNT}/{WATCH}", *main["command"]]
-    return changed

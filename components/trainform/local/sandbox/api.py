@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import httpx2
@@ -61,6 +61,17 @@ class Api:
         except RequestError:
             return False
         return True
+
+    def lines(self, path: str) -> Iterator[str]:
+        """Yield the lines of a text that the server sends until its end, however long that takes."""
+        try:
+            with self._client.stream("GET", path, timeout=httpx2.Timeout(REQUEST_TIMEOUT, read=None)) as response:
+                if response.is_error:
+                    response.read()
+                    raise RequestError(response.status_code, _message(response))
+                yield from response.iter_lines()
+        except httpx2.HTTPError as error:
+            raise RequestError(None, f"{type(error).__name__}: {error}") from error
 
     def create(self, path: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Create an object in the collection `path`; return it as the server stored it."""

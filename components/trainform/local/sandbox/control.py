@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.console.progress import SILENT, Progress
+from trainform.errors import SandboxError
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons import add_dependencies, install_addons, sort_by_table
 from trainform.local.sandbox.addons.addon import InstalledAddOn
@@ -112,8 +113,12 @@ def _remove_real_nodes(layout: Layout, progress: Progress, *, purge: bool) -> No
 
 
 def _image(progress: Progress) -> str:
-    from trainform.local.sandbox.real.start import ready_image  # Docker's client is imported here only
+    from trainform.local.docker_daemon import no_real_nodes  # Docker's client is imported where there are real nodes
+    from trainform.local.sandbox.real.start import ready_image
 
+    reason = no_real_nodes()
+    if reason:
+        raise SandboxError(reason, "leave out `--nodes real`: simulated nodes need no Docker")
     return ready_image(progress)
 
 
@@ -157,7 +162,7 @@ class Run(Struct, frozen=True):
         from trainform.local.sandbox.real.start import containers
 
         with containers(self.layout.root) as nodes:
-            return self.settings.real == state.settings.real == nodes.running()
+            return self.settings.real == state.settings.real == len(nodes.running())
 
     def adjust(self, state: State) -> State:
         """Change a running sandbox to the settings without a restart; return its new state."""

@@ -39,9 +39,9 @@ class Containers:
         self._labels = {LABEL: str(folder)}
         self._name = f"trainform-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
 
-    def running(self) -> int:
-        """Return the number of nodes that run."""
-        return len(self._client.containers(filters={"label": self._filter()}))
+    def running(self) -> list[str]:
+        """Return the ids of the nodes that run."""
+        return [str(each["Id"]) for each in self._client.containers(filters={"label": self._filter()})]
 
     def make_network(self) -> str:
         """Create the network and the volumes; return the address of this machine in the network."""
@@ -80,9 +80,9 @@ class Containers:
 
     def restart(self) -> int:
         """Start all nodes anew, with all images, and return their number."""
-        found = self._client.containers(filters={"label": self._filter()})
+        found = self.running()
         for each in found:
-            self._client.restart(each["Id"], timeout=0)
+            self._client.restart(each, timeout=0)
         return len(found)
 
     def output(self, node: RealNode) -> str:

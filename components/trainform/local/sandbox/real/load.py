@@ -10,21 +10,15 @@ from typing import Any
 from trainform.errors import InputError, Problem, SandboxError
 from trainform.local.sandbox.real.containers import IMAGES, start_container
 
+DIGEST = 2  # its column in containerd's list of images
 IMAGE = ("ctr", "--namespace", "k8s.io", "images")
 
 
 def load(client: Any, node_image: str, image: str, name: str | None) -> list[str]:
     """Import an image of Docker, and return the names under which pods find it: `name`, or its own, and its digests.
     InputError if Docker does not have the image."""
-    from docker.errors import ImageNotFound
-
-    try:
-        found = client.inspect_image(image)
-    except ImageNotFound:
-        fix = f"`docker pull {image}`, or name one of those that `docker images` lists"
-        raise InputError([Problem("IMAGE", image, "is not an image of this machine's Docker", fix)]) from None
-    names = [*dict.fromkeys(map(full_name, references(image if name is None else name, found["RepoDigests"])))]
-    temporary = f"trainform-loading:{found['Id'].removeprefix('sha256:')[:12]}"
+    found = _inspected(client, image)
+    names, temporary = names_of(found, image, name)
     client.tag(found["Id"], *temporary.split(":"))
     try:
         with importer(client, node_image) as container:
@@ -35,6 +29,32 @@ def load(client: Any, node_image: str, image: str, name: str | None) -> list[str
     finally:
         client.remove_image(temporary)
     return names
+
+
+def is_loaded(client: Any, container: str, image: str, name: str | None) -> bool:
+    """Return True if containerd in this running container has the image under all of its names."""
+    names, temporary = names_of(_inspected(client, image), image, name)
+    rows = [line.split() for line in _run(client, container, [*IMAGE, "list"]).splitlines()]
+    digests = {row[0]: row[2] for row in rows if len(row) > DIGEST}
+    return full_name(temporary) in digests and {digests.get(each) for each in names} == {digests[full_name(temporary)]}
+
+
+def _inspected(client: Any, image: str) -> dict[str, Any]:
+    from docker.errors import ImageNotFound
+
+    try:
+        found: dict[str, Any] = client.inspect_image(image)
+    except ImageNotFound:
+        fix = f"`docker pull {image}`, or name one of those that `docker images` lists"
+        raise InputError([Problem("IMAGE", image, "is not an image of this machine's Docker", fix)]) from None
+    return found
+
+
+def names_of(found: dict[str, Any], image: str, name: str | None) -> tuple[list[str], str]:
+    """Return the names under which pods find the image, and the one by which it is recognised. found: what Docker says
+    of it."""
+    names = map(full_name, references(image if name is None else name, found["RepoDigests"]))
+    return [*dict.fromkeys(names)], f"trainform-loading:{found['Id'].removeprefix('sha256:')[:12]}"
 
 
 def references(name: str, digests: Iterable[str]) -> list[str]:

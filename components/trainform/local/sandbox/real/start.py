@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
 
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
-from trainform.local.docker_daemon import connect, docker_errors, one_line
+from trainform.local.docker_daemon import docker_client
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.local.sandbox.certificates import Authority, Certificates
@@ -20,7 +20,7 @@ from trainform.local.sandbox.processes import Command
 from trainform.local.sandbox.real import forward
 from trainform.local.sandbox.real.containers import Containers
 from trainform.local.sandbox.real.image import ensure_image
-from trainform.local.sandbox.real.load import load
+from trainform.local.sandbox.real.load import is_loaded, load
 from trainform.local.sandbox.real.node_files import (
     DNS_USER,
     PROXY_USER,
@@ -44,29 +44,47 @@ _NODES = "/api/v1/nodes"
 
 @contextlib.contextmanager
 def containers(folder: Path) -> Iterator[Containers]:
-    """Yield the sandbox's containers. SandboxError for errors of Docker."""
-    try:
-        with contextlib.closing(connect(SECONDS, "a real node")) as client:
-            yield Containers(client, folder)
-    except docker_errors() as error:
-        raise SandboxError(f"Docker: {one_line(error)}", "`trainform sandbox down`, then start it again") from None
+    """Yield the sandbox's containers. TrainformError for errors of Docker."""
+    with docker_client(SECONDS, "a real node") as client:
+        yield Containers(client, folder)
 
 
 def ready_image(progress: Progress) -> str:
     """Return the name of the nodes' image; build what is missing."""
     built = ensure_addons((NODE, COREDNS), progress)
     programs = {name: built[part.folder].binary(name) for part in (NODE, COREDNS) for name in part.binaries}
-    with contextlib.closing(connect(LOAD_SECONDS, "a real node")) as client:
+    with docker_client(LOAD_SECONDS, "a real node") as client:
         return ensure_image(client, programs, progress)
 
 
 def load_image(image: str, name: str | None, folder: Path, progress: Progress) -> tuple[list[str], int]:
     """Import an image for all real nodes; return its names, and how many nodes of the sandbox started anew."""
     node_image = ready_image(progress)
-    with contextlib.closing(connect(LOAD_SECONDS, "a real node")) as client:
+    with docker_client(LOAD_SECONDS, "a real node") as client:
         with progress.step(f"loading {image}"):
             names = load(client, node_image, image, name)
         return names, Containers(client, folder).restart()
+
+
+def ready_images(images: Mapping[str, str | None], folder: Path, progress: Progress) -> None:
+    """Load images that the nodes lack (image -> the name for pods; None: its own), pulled if Docker lacks them. Nodes
+    that run are started anew; SandboxError if pods run on them."""
+    node_image = ready_image(progress)
+    with docker_client(LOAD_SECONDS, "a real node") as client:
+        own = Containers(client, folder)
+        running = own.running()
+        new = False
+        for image, name in images.items():
+            if not client.images(image):
+                with progress.step(f"pulling {image}"):
+                    client.pull(image)
+            if running and is_loaded(client, running[0], image, name):
+                continue
+            with progress.step(f"loading {image} for the real nodes"):
+                load(client, node_image, image, name)
+            new = True
+        if new and running:
+            own.restart()
 
 
 class RealNodes:
@@ -122,7 +140,7 @@ class RealNodes:
         if ready == len(self.nodes):
             return True
         with containers(self._layout.root) as made:
-            if made.running() < len(self.nodes):
+            if len(made.running()) < len(self.nodes):
                 printed = " ".join(filter(None, map(made.output, self.nodes)))
                 raise SandboxError(f"a real node has ended: {printed}", "`trainform sandbox down`, then start it again")
         return False
