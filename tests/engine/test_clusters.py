@@ -4,10 +4,13 @@ the other."""
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.engine.applying import apply as apply_saved
 from tests.engine.applying import refused as moved
@@ -141,6 +144,50 @@ def test_a_stack_is_bound_in_place_and_another_uid_is_refused_before_it_replaces
     changes = {(step.op, step.kind) for step in project.preview(stack) if step.op != "same"}
     assert changes == {("update", "kubernetes"), ("update", "TrainingJob")}, "another name of the same cluster"
     project.destroy(stack)
+
+
+def renamed(sandbox: Sandbox, name: str, folder: Path) -> Path:
+    """Return a kubeconfig of the cluster whose only context has this name."""
+    content = yaml.safe_load(sandbox.kubeconfig.read_text())
+    (context,) = (each for each in content["contexts"] if each["name"] == CONTEXT)
+    context["name"] = content["current-context"] = name
+    for kind, each in (("clusters", "cluster"), ("users", "user")):
+        content[kind] = [part | {"name": name} for part in content[kind] if part["name"] == context["context"][each]]
+        context["context"][each] = name
+    path = folder / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(content | {"contexts": [context]}))
+    return path
+
+
+def test_another_context_is_refused_unless_it_leads_to_the_objects_of_the_stack(
+    project: Project, live: Live, sandbox: Sandbox, other: Sandbox, other_live: Live
+) -> None:
+    """The engine would only update the provider, and leave the objects running on the old cluster."""
+    bind(project, None)
+    project.copied("hello")
+    stack, platform = project.stack("hello"), project.stack()
+    project.environment(cluster={"context": CONTEXT}, queues={"research": {"weight": 1}})
+    project.up(platform)
+    project.up(stack)
+    files = [renamed(other, "prod-cluster", project.folder), renamed(sandbox, "lab-cluster", project.folder)]
+    project.environ["KUBECONFIG"] = os.pathsep.join(map(str, (sandbox.kubeconfig, *files)))
+    for cluster in ({"context": "prod-cluster"}, {"context": "prod-cluster", "uid": uid(other_live)}):
+        project.environment(cluster=cluster, queues={"research": {"weight": 1}})
+        for each in (stack, platform):
+            why = f"the objects of the stack {each} were created through the context {CONTEXT}"
+            output = " ".join(project.pulumi("up", "--yes", "--skip-preview", "-s", each).failed().split())
+            assert why in output, output
+            assert f"`trainform destroy {each}`" in output
+            reviewed = project.review(each)
+            assert (reviewed.code, reviewed.report["findings"]) == (1, []), reviewed.forms["txt"]
+            assert why in reviewed.report["headline"]
+    assert other_live.names("jobs", project.namespace) == set()
+
+    project.environment(cluster={"context": "lab-cluster"}, queues={"research": {"weight": 1}})
+    for each in (stack, platform):
+        project.up(each)
+        assert provider(project, each)["inputs"]["context"] == "lab-cluster"
+        project.destroy(each)
 
 
 def deployed_on(project: Project, live: Live) -> tuple[str, str]:

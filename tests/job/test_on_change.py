@@ -240,7 +240,7 @@ def test_a_field_of_an_environment_says_what_its_change_does(path: str) -> None:
         assert same_objects is None or (objects == others) == same_objects
     elif change is OnChange.MADE_OR_REMOVED:
         assert (revision == new_revision, abs(len(objects) - len(others))) == (True, 1)
-    elif change is OnChange.ALL_REPLACED:
+    elif change is OnChange.OTHER_CLUSTER:
         assert cluster != other_cluster
     elif change is OnChange.NAMESPACE_REPLACED:
         assert {body["kind"] for body in objects if where(body) in map(where, others)} == {"PriorityClass"}

@@ -62,7 +62,7 @@ CHANGES = {
     OnChange.CLAIM_REPLACED: "refused",
     OnChange.CLAIMS_REPLACED: "refused",
     OnChange.REPLACED: "two steps",
-    OnChange.ALL_REPLACED: "replaced",
+    OnChange.OTHER_CLUSTER: "cluster",
     OnChange.NAMESPACE_REPLACED: "replaced",
     OnChange.MADE_OR_REMOVED: "object",
     OnChange.NO_OBJECT: "nothing",

@@ -13,15 +13,17 @@ from pulumi.runtime.settings import get_monitor
 
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.client import Cluster
-from trainform.cluster.identity import FIELD, identity_problem, refuse_another, unbound_note
+from trainform.cluster.identity import FIELD, identity_problem, place, refuse_another, unbound_note
+from trainform.cluster.live_objects import ObjectReader
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.console.lines import escaped
-from trainform.errors import InputError, Problem, TrainformError
+from trainform.errors import ClusterError, InputError, Problem, TrainformError
 from trainform.manifests.manifest import mapping
 from trainform.spec.environment import Environment
 
 PROVIDER = "pulumi:providers:kubernetes"
 OBJECT = "kubernetes:"
+OWN = "trainform:index:"  # in the URN of a provider that a component has made
 
 
 def mocked() -> bool:
@@ -97,6 +99,43 @@ def _refuse_moved(api: ClusterApi, environment: Environment) -> None:
         problems.append(Problem(FIELD, uid, reason, fix))
     if problems:
         raise InputError(problems)
+    _refuse_another_context(api, environment)
+
+
+def _refuse_another_context(api: ClusterApi, environment: Environment) -> None:
+    """Raise `ClusterError` if the context is not the one of the state, and no object of the stack is behind it.
+
+    The state of a stack that is bound to no cluster has a context alone. With another one the engine updates the
+    provider and nothing else: the objects stay on the old cluster, and later changes go to objects of the same names
+    on the new one. A renamed context leads to the same objects, which have the same UIDs.
+    """
+    own = (each["outputs"] for urn, each in _state().items() if each.get("type") == PROVIDER and OWN in urn)
+    contexts = [outputs.get("context") for outputs in own if not outputs.get("clusterIdentifier")]
+    here, reader, stack = environment.cluster.context, ObjectReader(api), pulumi.get_stack()
+    if not contexts or here in contexts or not _objects_in_state():
+        return
+    if any(_is_here(reader, outputs) for outputs in _objects_in_state()):
+        return
+    before = f"the context {contexts[0]}" if contexts[0] else "whichever context was the current one"
+    reason = (
+        f"`cluster.context` names another cluster: the objects of the stack {stack} were created through {before}, "
+        f"and none of them is on the cluster of {place(api)}; an update would leave them running there, and change "
+        "objects of the same names here"
+    )
+    fix = (
+        f"to move: `trainform destroy {stack}` with the old context first, or write another environment for the new "
+        "cluster"
+    )
+    raise ClusterError(reason, fix)
+
+
+def _is_here(reader: ObjectReader, outputs: Mapping[str, Any]) -> bool:
+    """Return True if the cluster has this very object."""
+    metadata = mapping(outputs.get("metadata"))
+    names = [str(each or "") for each in (metadata.get("namespace"), metadata.get("name"))]
+    live = reader.objects([(str(outputs.get("apiVersion")), str(outputs.get("kind")), names[0], names[1])])
+    uids = [mapping(mapping(each.body).get("metadata")).get("uid") for each in live.values()]
+    return metadata.get("uid") is not None and metadata["uid"] in uids
 
 
 def _clusters_with_objects() -> set[str]:

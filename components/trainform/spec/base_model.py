@@ -41,7 +41,7 @@ class OnChange(enum.Enum):
         "A change is refused where a claim of the class exists: it would replace the claim and delete its data."
     )
     REPLACED = "Kubernetes refuses a change: the preview says how to replace the object in two steps."
-    ALL_REPLACED = "A change replaces every object."
+    OTHER_CLUSTER = "A change to another cluster is refused while a stack has objects on the old one."
     NAMESPACE_REPLACED = "A change replaces every object of the namespace."
     MADE_OR_REMOVED = "A change makes the object, or removes it."
     NO_OBJECT = "A change leaves what runs as it is."

@@ -71,7 +71,7 @@ def _range_of_ports(text: str) -> str:
 PortRange = Annotated[str, StringConstraints(pattern=PORT_RANGE), AfterValidator(_range_of_ports)]
 
 
-class Cluster(Model, on_change=OnChange.ALL_REPLACED):
+class Cluster(Model, on_change=OnChange.OTHER_CLUSTER):
     """The cluster, by a context of the kubeconfig."""
 
     context: NonEmpty | None = Field(default=None, description="Context of the kubeconfig. Empty: the current one.")
