@@ -250,10 +250,8 @@ def _impacts(settings: Settings) -> Iterator[Impact]:
     gates = {setting.gate for setting in settings.changed if setting.tighter} - {""}
     if gates and ("required" in gates or not required_gates(before.promotion)):
         gates.add("")  # no gate at all: there is no release, or it is that of another stack
-    live = None if context.live is None else context.live.deployed
-    for user in () if context.users is None else context.users:
-        is_deployed = live is None or f"{_project(context)}/{user.stack}" in live
-        if not is_deployed or user.job is None or user.job.environment.name != settings.after.name:
+    for user in deployed_users(context):
+        if user.job is None or user.job.environment.name != settings.after.name:
             continue
         now = user.job
         then = render_job(now.experiment, before, now.plan.run, today=context.today)
@@ -264,6 +262,13 @@ def _impacts(settings: Settings) -> Iterator[Impact]:
         costs = then.plan.totals.cost_per_hour, now.plan.totals.cost_per_hour
         restarts = not (then.problems or now.problems) and _objects(then) != _objects(now)
         yield Impact(user, fails, costs, restarts)
+
+
+def deployed_users(context: Context) -> list[User]:
+    """Return the experiments of the project; if the cluster was read, the deployed ones."""
+    live = None if context.live is None else context.live.deployed
+    users = () if context.users is None else context.users
+    return [user for user in users if live is None or f"{_project(context)}/{user.stack}" in live]
 
 
 def _identity(problem: Problem) -> tuple[str, str]:

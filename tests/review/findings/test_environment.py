@@ -14,6 +14,7 @@ from tests.support.samples import CLUSTER, JOB, environment
 from trainform.cluster.facts import LiveFacts
 from trainform.deployed.releases.evidence import Lack
 from trainform.job.render import render_job
+from trainform.review import steps
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, User
 from trainform.review.cost import cost_of
@@ -47,6 +48,16 @@ def review(
         users.append(User(f"{name}.dev", name, uses_of(job), job=job, lacks=lacks if name == "resnet" else ()))
     preview = Preview("stream", (platform(before, after),))
     return Context("dev", preview, (), environment=model, live=live, locate=locate, users=tuple(users))
+
+
+def without_class(**more: Any) -> Context:
+    """The stack of the environment without its priority class urgent, which resnet uses and mnist does not."""
+    model, uses = environment(), frozenset({(steps.PRIORITY_CLASS, "urgent")})
+    users = (User("resnet.dev", "resnet", uses), User("mnist.dev", "mnist"))
+    old = State({"metadata": {"name": "urgent"}}, parent=URN, provider=PROVIDER)
+    gone = step("delete", "kubernetes:scheduling.k8s.io/v1:PriorityClass", "dev-urgent", old)
+    preview = Preview("stream", (platform({"priority_classes": {"urgent": {"value": 9}}}, {}), gone))
+    return Context("dev", preview, (), environment=model, locate=locate, users=users, **more)
 
 
 def found(*given: Any, **more: Any) -> list[Finding]:
@@ -88,6 +99,15 @@ def test_gates_that_are_all_removed_are_one_finding() -> None:
         "dev no longer takes releases only, so its stacks may follow any file; loosened: `promotion.from`, "
         "`promotion.soak`, `promotion.clean`."
     )
+
+
+def test_a_priority_class_that_deployed_experiments_use_is_removed() -> None:
+    [finding] = find(without_class())
+    assert (finding.code, finding.level, finding.object) == ("TR-ENVIRONMENT-7", "high", "urgent")
+    assert finding.title == "The priority class urgent is removed, and resnet.dev uses it."
+    assert finding.place is not None
+    assert finding.place.path == "environment.priority_classes.urgent"
+    assert [*find(without_class(live=structs.replace(EMPTY, deployed=frozenset({"lab/mnist.dev"}))))] == []
 
 
 def test_experiments_that_no_longer_pass() -> None:

@@ -11,7 +11,7 @@ from trainform.review.context import Context
 from trainform.review.findings.cost import level_of_rise
 from trainform.review.kinds import kind
 from trainform.review.model import Finding
-from trainform.review.settings import PLATFORM, Settings, all_settings
+from trainform.review.settings import PLATFORM, Settings, all_settings, deployed_users, platform_causes
 
 LOOSENED = kind("TR-ENVIRONMENT-1")
 NO_RELEASES = kind("TR-ENVIRONMENT-1", "releases")
@@ -20,6 +20,7 @@ PRICE = kind("TR-ENVIRONMENT-3")
 PRICE_UNKNOWN = kind("TR-ENVIRONMENT-3", "unknown")
 NAMESPACE = kind("TR-ENVIRONMENT-4")
 CHANGES = kind("TR-ENVIRONMENT-6")
+CLASS_GONE = kind("TR-ENVIRONMENT-7")
 NOT_KEPT_YET = kind("TR-ENVIRONMENT-5")
 MOST_STACKS = 5
 
@@ -34,10 +35,22 @@ def find(context: Context) -> Iterator[Finding]:
         changing = [impact.user.stack for impact in settings.impacts if impact.restarts]
         if changing and settings.before.namespace.name == settings.after.namespace.name:
             yield CHANGES.finding(settings.after.name, after=changing, stacks=list_names(changing, MOST_STACKS))
+    yield from _classes(context)
     for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
         stays = steps.action(step) in ("none", "update") and f"{PLATFORM}::" in step.state.parent
         if stays and step.old is not None and step.new is not None and step.new.keep and not step.old.keep:
             yield NOT_KEPT_YET.finding(steps.name_before(step))
+
+
+def _classes(context: Context) -> Iterator[Finding]:
+    """Yield the priority classes that are removed while deployed experiments use them."""
+    for step in steps.of_kind(context.preview.steps, steps.PRIORITY_CLASS):
+        name = steps.name_before(step)
+        stacks = [user.stack for user in deployed_users(context) if (steps.PRIORITY_CLASS, name) in user.uses]
+        if stacks and steps.action(step) == "delete":
+            place = next((cause.place for cause in platform_causes(step, context)), None)
+            words = {"stacks": list_names(stacks, MOST_STACKS), "verb": "uses" if len(stacks) == 1 else "use"}
+            yield CLASS_GONE.finding(name, after=stacks, place=place, **words)
 
 
 def _loosened(settings: Settings, context: Context) -> Iterator[Finding]:
