@@ -76,7 +76,7 @@ def test_a_change_of_the_platform_that_touches_13_stacks(project: Project, live:
     assert [*failed] == [f"{BIG}.dev"]
     assert "the pods ask for 24 accelerators together; the environment allows 16" in failed[f"{BIG}.dev"]
     codes = {stack: {finding["code"] for finding in report["findings"]} for stack, report in reports.items()}
-    assert codes["dev"] == {"TR-ENVIRONMENT-3", "TR-ENVIRONMENT-6", "TR-NEIGHBOURS-1"}
+    assert codes["dev"] == {"TR-ENVIRONMENT-3", "TR-RESTART-6", "TR-NEIGHBOURS-1"}
     for stack in (f"{name}.dev" for name in RUNNING):
         assert "because `environment.registries` changes" in reports[stack]["headline"]
         titles = [finding["title"] for finding in reports[stack]["findings"]]

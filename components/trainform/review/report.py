@@ -73,10 +73,9 @@ def dependents(context: Context) -> list[Dependents]:
         sentence = f"{WORDS[kind][0].upper()}{WORDS[kind][1:]} {name}: {used} it."
         changed.append(Dependents(kind=kind, object=name, stacks=stacks, sentence=sentence))
     for settings in all_settings(context):
-        users = [impact.user for impact in settings.impacts if impact.restarts]
-        if users:
-            name, stacks = settings.after.name, {user.stack: user.experiment for user in users}
-            sentence = f"Environment {name}: the next `pulumi up` of {list_names(stacks)} changes objects."
+        for effect, stacks in settings.next_up.items():
+            name = settings.after.name
+            sentence = f"Environment {name}: the next `pulumi up` of {list_names(stacks)} {effect}."
             changed.append(Dependents(kind=ENVIRONMENT, object=name, stacks=stacks, sentence=sentence))
     return changed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -110,8 +111,8 @@ class Impact(Struct, frozen=True):
     """Why it no longer passes, by code of the limit, by gate, or by path of the field."""
     costs: tuple[HourlyCost | None, HourlyCost | None]
     """Before and after."""
-    restarts: bool
-    """Its objects differ."""
+    effect: Literal["", "changes objects", "starts the jobs again"]
+    """Of the next `pulumi up`."""
 
 
 class Settings(Struct, frozen=True, dict=True):
@@ -140,6 +141,15 @@ class Settings(Struct, frozen=True, dict=True):
     def impacts(self) -> tuple[Impact, ...]:
         """Return the impact on the experiments of the project; if the cluster was read, on the deployed ones."""
         return tuple(_impacts(self)) if self.differences else ()
+
+    @property
+    def next_up(self) -> dict[str, dict[str, str]]:
+        """Return the experiments by stack, by the effect of the next `pulumi up` on them."""
+        found: dict[str, dict[str, str]] = {}
+        for impact in sorted(self.impacts, key=lambda each: each.effect, reverse=True):
+            if impact.effect:
+                found.setdefault(impact.effect, {})[impact.user.stack] = impact.user.experiment
+        return found
 
     @property
     def repriced(self) -> Mapping[str, tuple[HourlyCost | None, HourlyCost | None]]:
@@ -260,8 +270,13 @@ def _impacts(settings: Settings) -> Iterator[Impact]:
         fails = {problem.code or problem.path: problem.reason for problem in reversed(problems)}
         fails |= {lack.gate or "promotion": lack.text for lack in user.lacks if lack.gate in gates}
         costs = then.plan.totals.cost_per_hour, now.plan.totals.cost_per_hour
-        restarts = not (then.problems or now.problems) and _objects(then) != _objects(now)
-        yield Impact(user, fails, costs, restarts)
+        yield Impact(user, fails, costs, _effect(then, now))
+
+
+def _effect(then: RenderedJob, now: RenderedJob) -> Literal["", "changes objects", "starts the jobs again"]:
+    if then.problems or now.problems or _objects(then) == _objects(now):
+        return ""
+    return "changes objects" if then.plan.job == now.plan.job else "starts the jobs again"
 
 
 def deployed_users(context: Context) -> list[User]:

@@ -19,6 +19,7 @@ from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, User
 from trainform.review.cost import cost_of
 from trainform.review.facts import facts_of
+from trainform.review.fail_on import parse_fail_on
 from trainform.review.files import uses_of
 from trainform.review.findings.cost import find as costs
 from trainform.review.findings.environment import find
@@ -44,6 +45,7 @@ def review(
     users = []
     for name, pods in EXPERIMENTS.items():
         data = {**JOB, "name": name, "roles": {"worker": {"replicas": pods, "accelerators": {"a800": 8}}}}
+        data["storage"] = {"output": {"size": "1Gi", "class": "fast", "mount": "/mnt/output"}}
         job = render_job(Experiment.model_validate(data), model)
         users.append(User(f"{name}.dev", name, uses_of(job), job=job, lacks=lacks if name == "resnet" else ()))
     preview = Preview("stream", (platform(before, after),))
@@ -193,9 +195,15 @@ def test_a_namespace_that_the_state_does_not_keep_yet() -> None:
     assert (finding.code, finding.object) == ("TR-ENVIRONMENT-5", "ai-namespace")
 
 
-def test_experiments_whose_objects_change() -> None:
-    [users] = dependents(review({}, {"image_pull_secrets": ["registry"]}))
-    assert users.sentence == "Environment dev: the next `pulumi up` of resnet.dev, mnist.dev changes objects."
-    [finding] = found({}, {"image_pull_secrets": ["registry"]})
+SELECTOR = {"accelerators": {"a800": {"node_selector": {"zone": "x"}}}}
+
+
+def test_experiments_that_start_again_or_whose_objects_change() -> None:
+    [users] = dependents(review({}, SELECTOR))
+    assert users.sentence == "Environment dev: the next `pulumi up` of resnet.dev, mnist.dev starts the jobs again."
+    [finding] = found({}, SELECTOR)
+    assert (finding.code, finding.level, finding.after) == ("TR-RESTART-6", "high", ["resnet.dev", "mnist.dev"])
+    assert parse_fail_on("restart").categories == {finding.category}
+    [finding] = found({}, {"storage_classes": {"fast": "another"}})
     assert (finding.code, finding.level, finding.after) == ("TR-ENVIRONMENT-6", "medium", ["resnet.dev", "mnist.dev"])
     assert dependents(review({}, {"limits": {"max_accelerators": 32}})) == []

@@ -19,7 +19,7 @@ NO_LONGER_PASSES = kind("TR-ENVIRONMENT-2")
 PRICE = kind("TR-ENVIRONMENT-3")
 PRICE_UNKNOWN = kind("TR-ENVIRONMENT-3", "unknown")
 NAMESPACE = kind("TR-ENVIRONMENT-4")
-CHANGES = kind("TR-ENVIRONMENT-6")
+CHANGES = {"starts the jobs again": kind("TR-RESTART-6"), "changes objects": kind("TR-ENVIRONMENT-6")}
 CLASS_GONE = kind("TR-ENVIRONMENT-7")
 NOT_KEPT_YET = kind("TR-ENVIRONMENT-5")
 MOST_STACKS = 5
@@ -32,14 +32,19 @@ def find(context: Context) -> Iterator[Finding]:
         yield from _no_longer_passes(settings)
         yield from _prices(settings, context)
         yield from _namespace(settings, context)
-        changing = [impact.user.stack for impact in settings.impacts if impact.restarts]
-        if changing and settings.before.namespace.name == settings.after.namespace.name:
-            yield CHANGES.finding(settings.after.name, after=changing, stacks=list_names(changing, MOST_STACKS))
+        yield from _changes(settings)
     yield from _classes(context)
     for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
         stays = steps.action(step) in ("none", "update") and f"{PLATFORM}::" in step.state.parent
         if stays and step.old is not None and step.new is not None and step.new.keep and not step.old.keep:
             yield NOT_KEPT_YET.finding(steps.name_before(step))
+
+
+def _changes(settings: Settings) -> Iterator[Finding]:
+    """Yield the effects on stacks at their next `pulumi up`. Another namespace is a finding by itself."""
+    if settings.before.namespace.name == settings.after.namespace.name:
+        for effect, stacks in settings.next_up.items():
+            yield CHANGES[effect].finding(settings.after.name, after=[*stacks], stacks=list_names(stacks, MOST_STACKS))
 
 
 def _classes(context: Context) -> Iterator[Finding]:
