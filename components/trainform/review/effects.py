@@ -43,8 +43,7 @@ SENTENCES: Mapping[str, tuple[EffectKind, str]] = {
     "refused": ("update", "Would replace {the}{why}, but keeps it: its replacement has the same name{refused}."),
     "leave": ("leave", "Takes {the} out of the stack; it stays in the cluster with its data, since it is kept."),
     "give up": ("update", "Stops setting fields of {the}, which stays in the cluster."),
-    "no longer kept": ("update", "No longer keeps {the}: {after_keep}."),
-    "no longer protected": ("update", "No longer protects {the}: a later `pulumi destroy` may delete it."),
+    "no longer kept": ("update", "No longer keeps {the}: the next `pulumi destroy` deletes it."),
     # the stack
     "settings": ("update", "Changes settings of {the}: {paths}."),
     "none": ("none", "Nothing changes."),
@@ -61,11 +60,6 @@ WORDS: Mapping[str, Thing] = {
 }
 """Kinds of which each object has its own sentence, the one that contains the others first."""
 VERBS = {"create": "Creates", "update": "Changes", "replace": "Replaces", "delete": "Deletes"}
-AFTER_KEEP = {
-    False: "the next `pulumi destroy` deletes it",
-    True: "it is protected, so `pulumi destroy` refuses to delete it, and deletes it when that ends",
-}
-"""What happens to a claim that is no longer kept, by whether it is protected."""
 MOST_SETTINGS = 5
 """Settings of an environment that a sentence names."""
 SIZE = "spec.resources.requests.storage"
@@ -226,11 +220,7 @@ def _is_own(step: Step) -> bool:
 def _of_object(step: Step, causes: list[Change]) -> Iterator[Effect]:
     others = [change for change in causes if not change.place.path.endswith(KEEP)]
     if steps.no_longer_kept(step):
-        protected = step.new is not None and step.new.protect
-        of_keep = [change for change in causes if change not in others]
-        yield _about(step, "no longer kept", of_keep, after_keep=AFTER_KEEP[protected], why="")
-    if steps.no_longer_protected(step):
-        yield _about(step, "no longer protected")
+        yield _about(step, "no longer kept", [change for change in causes if change not in others], why="")
     happens = steps.action(step)
     if happens != "none":
         yield _changed(step, happens, others if happens in ("update", "replace") else [])

@@ -103,8 +103,7 @@ def _changing(context: Context) -> Iterator[Use]:
     """Yield the objects that change for existing experiments, by their names before the change."""
     for kind in KINDS:
         for step in steps.of_kind(steps.others(context), kind):
-            kept = steps.no_longer_kept(step) or steps.no_longer_protected(step)
-            if kept or steps.action(step) not in ("none", "create"):
+            if steps.no_longer_kept(step) or steps.action(step) not in ("none", "create"):
                 yield kind, steps.name_before(step)
 
 

@@ -114,15 +114,6 @@ def gives_up(step: Step) -> bool:
 
 def no_longer_kept(step: Step) -> bool:
     """Return True for a claim that stays, was kept, and that the next `pulumi destroy` deletes."""
-    return _claim_loses(step, "keep")
-
-
-def no_longer_protected(step: Step) -> bool:
-    """Return True for a claim that stays, was never kept, and that the engine no longer refuses to delete."""
-    return _claim_loses(step, "protect") and not any(state is not None and state.keep for state in (step.old, step.new))
-
-
-def _claim_loses(step: Step, option: str) -> bool:
     if kind(step) != CLAIM or action(step) not in ("none", "update") or step.old is None or step.new is None:
         return False
-    return bool(getattr(step.old, option)) and not getattr(step.new, option)
+    return step.old.keep and not step.new.keep

@@ -11,7 +11,6 @@ from tests.support.samples import environment
 from trainform.cluster.facts import LiveFacts, LiveQueue
 from trainform.plan.inputs import environment_inputs
 from trainform.review.context import Context
-from trainform.review.effects import effects
 from trainform.review.findings.data import find
 from trainform.review.model import Finding
 from trainform.review.preview import State, Step
@@ -83,33 +82,6 @@ def test_a_claim_that_is_no_longer_kept() -> None:
     assert finding.place is not None
     assert finding.place.path == "storage.checkpoints.keep"
     assert codes(change(LORA, stored(keep=False, size="4Ti"))) == ["TR-DATA-4"]
-
-
-NO_PROTECTION = "No longer protects the claim corpus: a later `pulumi destroy` may delete it."
-NOT_KEPT = "No longer keeps the claim corpus: the next `pulumi destroy` deletes it."
-PROTECTED = (
-    "No longer keeps the claim corpus: it is protected, so `pulumi destroy` refuses to delete it, and deletes it when "
-    "that ends."
-)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "told"),
-    [
-        ({"protect": True}, {}, NO_PROTECTION),
-        ({"protect": True, "keep": True}, {}, NOT_KEPT),
-        ({"protect": True}, {"keep": True}, ""),
-        ({"keep": True}, {"protect": True}, PROTECTED),
-        ({}, {"protect": True}, ""),
-    ],
-)
-def test_a_claim_that_is_no_longer_protected(before: dict[str, Any], after: dict[str, Any], told: str) -> None:
-    """Its step is `same`, and the provider sees nothing of it."""
-    sides = [State({"metadata": {"name": "corpus"}}, provider=PROVIDER, **options) for options in (before, after)]
-    made = context(others=[step("same", CLAIM, "corpus", *sides)])
-    assert [effect.sentence for effect in effects(made) if effect.kind != "none"] == ([told] if told else [])
-    found = [(finding.code, finding.title.partition(": ")[2]) for finding in find(made)]
-    assert found == ([("TR-DATA-4", told.partition(": ")[2])] if told else [])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from trainform.console.lines import MASK, UNKNOWN
 from trainform.manifests.manifest import quantity
 from trainform.review import steps
 from trainform.review.context import Context
-from trainform.review.effects import AFTER_KEEP, SIZE, object_causes, refused
+from trainform.review.effects import SIZE, object_causes, refused
 from trainform.review.job_change import job_change
 from trainform.review.kinds import kind
 from trainform.review.model import Change, Finding, Place
@@ -27,8 +27,6 @@ WITH_NAMESPACE = kind("TR-DATA-2", "with_namespace")
 KEPT = kind("TR-DATA-2", "kept")
 LEAVES = kind("TR-DATA-2", "leaves")
 SAME_NAME = kind("TR-DATA-2", "same_name")
-NOT_PROTECTED = kind("TR-DATA-4", "protect")
-PROTECTED_ALONE = kind("TR-DATA-4", "protected")
 
 
 def find(context: Context) -> Iterator[Finding]:
@@ -85,11 +83,7 @@ def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Ite
     if happens == "replace":
         yield _replaced(step, name, place, lost)
     if steps.no_longer_kept(step):
-        protected = step.new is not None and step.new.protect
-        about = PROTECTED_ALONE if protected else NOT_KEPT
-        yield about.finding(name, "keep", True, False, place=place, after_keep=AFTER_KEEP[protected])
-    if steps.no_longer_protected(step):
-        yield NOT_PROTECTED.finding(name, "protect", True, False, place=place)
+        yield NOT_KEPT.finding(name, "keep", True, False, place=place)
     was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
     sizes = quantity(was), quantity(will)
     if happens == "update" and sizes[0] is not None and sizes[1] is not None and sizes[1] < sizes[0]:
