@@ -49,6 +49,9 @@ def cost_of(context: Context) -> Cost:
     other prices of what is deployed there count too."""
     before = side_of(context, _environment_before(context), after=False)
     after = side_of(context, context.environment, after=True)
+    unknown = [each.unknown_cost for each in all_settings(context) if each.unknown_cost]
+    if unknown:
+        before = after = _unknown(unknown[0])
     difference, currency, base = difference_of(before, after), after.currency or before.currency, before
     days = [side.as_of for side in (before, after) if side.as_of is not None]
     known = before.known and after.known

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from trainform.deployed.releases.gates import needs_release, required_gates
-from trainform.errors import Problem
+from trainform.errors import Problem, list_names
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.differences import Difference, differences, shown
 from trainform.plan.inputs import recorded_environment
@@ -159,6 +159,12 @@ class Settings(Struct, frozen=True, dict=True):
         return differing if priced else {}
 
     @property
+    def unknown_cost(self) -> str:
+        """Return why the cost by the other prices is unknown; empty if it is known."""
+        unknown = self.repriced and self.price_change is None
+        return f"no cost of {list_names(self.repriced)}" if unknown else ""
+
+    @property
     def price_change(self) -> tuple[HourlyCost, HourlyCost] | None:
         """Return the sums of these costs; None without any, if one is unknown, or if there are several currencies."""
         sides = [[cost for cost in side if cost is not None] for side in zip(*self.repriced.values(), strict=True)]
@@ -179,12 +185,14 @@ def all_settings(context: Context) -> tuple[Settings, ...]:
 
 
 def not_compared(context: Context) -> Iterator[str]:
-    """Yield a sentence for each environment whose settings before and after cannot be compared."""
+    """Yield a sentence for each environment whose settings, or whose costs by other prices, cannot be compared."""
     for step in context.preview.steps:
         if step.type != PLATFORM or step.old is None or step.new is None or not step.new.inputs:
             continue  # a preview without inputs is of an earlier trainform
         if recorded(step.old) is None or recorded(step.new) is None:
             yield NOT_RECORDED.format(step.name)
+    unknown = (each.unknown_cost for each in all_settings(context) if each.unknown_cost)
+    yield from (f"By the other prices there is {reason}." for reason in unknown)
 
 
 def stacks_of_other_projects(context: Context) -> list[str]:

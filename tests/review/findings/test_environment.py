@@ -19,13 +19,14 @@ from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, User
 from trainform.review.cost import cost_of
 from trainform.review.facts import facts_of
-from trainform.review.fail_on import parse_fail_on
+from trainform.review.fail_on import STOPPED, exit_code, parse_fail_on
 from trainform.review.files import uses_of
 from trainform.review.findings.cost import find as costs
 from trainform.review.findings.environment import find
 from trainform.review.model import Finding
 from trainform.review.preview import Preview, State
-from trainform.review.report import dependents, not_read
+from trainform.review.report import build_report, dependents, not_read
+from trainform.review.whole import review_of
 from trainform.spec.experiment import Experiment
 from trainform.spec.layers import merge_patch
 
@@ -164,9 +165,19 @@ def test_the_cost_of_the_environment_is_what_its_prices_change() -> None:
     assert [side and side.text for side in (cost_of(stack).before, cost_of(stack).after)] == ["48.00 USD", "80.00 USD"]
 
 
-def test_a_price_in_another_currency_and_one_that_nothing_uses() -> None:
-    [finding] = found(price(2), price(2, "EUR"))
-    assert "the difference is unknown" in finding.title
+@pytest.mark.parametrize("after", [price(2, "EUR"), price(None)])
+def test_a_cost_that_other_prices_make_unknown_is_above_every_bound(after: dict[str, Any]) -> None:
+    made = review(price(2), after)
+    [finding] = find(made)
+    assert (finding.code, "the difference is unknown" in finding.title) == ("TR-ENVIRONMENT-3", True)
+    assert [*costs(made)] == [], "its own finding has it"
+    report = build_report(made)
+    assert (report.facts[2].number, report.cost.unknown) == ("unknown", "no cost of resnet.dev, mnist.dev.")
+    for condition in ("cost:9999/h", "cost:+50/h", "cost:+20%", "incomplete"):
+        assert exit_code(review_of([report]), parse_fail_on(condition)) == STOPPED, condition
+
+
+def test_prices_that_nothing_uses() -> None:
     unused = {"accelerators": {"l40s": price(1)["accelerators"]["a800"]}}
     assert found({}, unused) == []
 

@@ -25,7 +25,7 @@ OLDEST_DAYS = 90
 def find(context: Context) -> Iterator[Finding]:
     """Yield a finding for a cost that rises or is unknown, and for old prices where the cost changes."""
     cost = cost_of(context)
-    if cost.after is None and not cost.known:
+    if cost.after is None and not side_of(context, context.environment, after=True).known:
         yield UNKNOWN.finding(context.stack, reason=cost.unknown)
     some = cost.before if cost.after is None else cost.after
     if some is None or cost.difference is None:
