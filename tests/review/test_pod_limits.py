@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -27,8 +28,12 @@ from tests.review.jobs_of_previews import (
     workers,
 )
 from trainform.cluster.facts import NO_HOLDERS, LiveClusterQueue, LiveKueue, LiveQuota
+from trainform.console.lines import UNKNOWN as UNKNOWN_VALUE
+from trainform.review import steps
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context
+from trainform.review.job_objects import queue_of
+from trainform.review.preview import State
 from trainform.review.report import build_report
 
 # --- Volcano's queues, and quotas of the namespace
@@ -46,6 +51,21 @@ UNKNOWN = {NO_HOLDERS: "this account may not list pod groups"}
 
 def night(capability: int, **holders: int) -> tuple[Any, ...]:
     return (live_queue("night", {GPU: str(capability)}, **holders),)
+
+
+def test_the_name_of_a_jobs_own_new_queue_is_known_only_at_up() -> None:
+    """The preview has the queue, and the job's field `queue` is an output of it."""
+    job = new_job(**workers(2), queue={"weight": 1, "capability": {"a800": 16}})
+    assert job.job is not None
+    assert job.job.new is not None
+    spec = {**job.job.new.inputs["spec"], "queue": UNKNOWN_VALUE}
+    unknown = structs.replace(job.job, new=State({**job.job.new.inputs, "spec": spec}, provider=job.job.new.provider))
+    job = dataclasses.replace(job, job=unknown, steps=(*(each for each in job.steps if each != job.job), unknown))
+    full = live_queue("default", {GPU: "8"}, bert_77aa01=8)
+    made = reviewed(job, *NODES, queues=(full,))
+    capacity = capacity_of(made)
+    assert (capacity.verdict, capacity.queue and capacity.queue.name) == ("now", queue_of(job, after=True))
+    assert queue_of(job, after=True) == next(steps.name(step) for step in steps.of_kind(job.steps, steps.QUEUE))
 
 
 def quota(hard: dict[str, str], **parts: Any) -> dict[str, tuple[LiveQuota, ...]]:

@@ -80,9 +80,11 @@ def local_queue_of(job: JobReview, *, after: bool) -> str:
 
 
 def _queue_names(job: JobReview, admission: str, *, after: bool) -> list[str]:
-    """Return the names of queues in the objects; "" for one that is not set, or unknown."""
+    """Return the names of queues in the objects; "" for one that is not set. One that is unknown is the job's own new
+    queue: the job has it as an output."""
+    own = next((steps.name(step) for step in steps.of_kind(job.steps, steps.QUEUE)), "")
     return [
-        "" if name.value in (None, UNKNOWN) else str(name.value)
+        own if name.value == UNKNOWN else "" if name.value is None else str(name.value)
         for state in states_of(job, after=after)
         for name in named({"": body_of(state)}, [pods.template for pods in state.pods])
         if name.what == "queue" and name.admission == admission
