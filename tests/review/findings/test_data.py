@@ -84,6 +84,25 @@ def test_a_claim_that_is_no_longer_kept() -> None:
     assert codes(change(LORA, stored(keep=False, size="4Ti"))) == ["TR-DATA-4"]
 
 
+def test_a_renamed_volume_whose_new_claim_is_not_kept() -> None:
+    volume = {**LORA["storage"]["checkpoints"], "keep": False}
+    found = [*find(change(LORA, {**LORA, "storage": {"results": volume}}, locate=locate))]
+    assert [(finding.code, finding.level, finding.object) for finding in found] == [
+        ("TR-DATA-2", "medium", "sdxl-lora-checkpoints"),
+        ("TR-DATA-4", "medium", "sdxl-lora-results"),
+    ]
+    assert found[1].title == "The new claim sdxl-lora-results is not kept, and sdxl-lora-checkpoints was."
+    assert found[1].place is not None
+    assert found[1].place.path.startswith("storage.results")
+    assert codes(change(LORA, {**LORA, "storage": {"results": {**volume, "keep": True}}})) == ["TR-DATA-2"]
+    assert codes(change(stored(keep=False), {**LORA, "storage": {"results": volume}})) == ["TR-DATA-1"]
+    assert codes(change(LORA, stored(keep=False, access_modes=["ReadWriteOnce"]))) == ["TR-DATA-2", "TR-DATA-4"]
+    gone = State({"metadata": {"name": "corpus"}}, provider=PROVIDER, keep=True)
+    new = State({"metadata": {"name": "texts"}}, provider=PROVIDER)
+    of_environment = [step("delete", CLAIM, "corpus", gone), step("create", CLAIM, "texts", None, new)]
+    assert codes(context(others=of_environment)) == ["TR-DATA-4"]
+
+
 @pytest.mark.parametrize(
     ("operation", "counts"), [("delete", True), ("replace", True), ("update", False), ("create", False)]
 )

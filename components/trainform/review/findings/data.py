@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from trainform.backends.backend import value_at
 from trainform.console.lines import MASK, UNKNOWN
+from trainform.errors import list_names
 from trainform.manifests.manifest import quantity
 from trainform.review import steps
 from trainform.review.context import Context
@@ -21,6 +22,7 @@ DELETED = kind("TR-DATA-1")
 REPLACED = kind("TR-DATA-2")
 SHRUNK = kind("TR-DATA-3")
 NOT_KEPT = kind("TR-DATA-4")
+NEW_NOT_KEPT = kind("TR-DATA-4", "new")
 NAMESPACE_GONE = kind("TR-DATA-5")
 RENAMED = kind("TR-DATA-6")
 WITH_NAMESPACE = kind("TR-DATA-2", "with_namespace")
@@ -38,14 +40,14 @@ def find(context: Context) -> Iterator[Finding]:
     }
     for job in context.jobs:
         happens = job_change(context, job)
-        mounted = kept_claims(job)
+        mounted, kept = kept_claims(job), _leave(job.steps)
         for step in steps.of_kind(job.steps, steps.CLAIM):
             causes = object_causes(step, happens)
-            yield from _of_claim(step, causes, lost)
+            yield from _of_claim(step, causes, lost, kept)
             if job.after is not None and steps.leaves(step) and steps.name_before(step) not in mounted:
                 yield LEAVES.finding(steps.name_before(step), place=causes[0].place if causes else None)
     for step in steps.of_kind(steps.others(context), steps.CLAIM):
-        yield from _of_claim(step, platform_causes(step, context), lost)
+        yield from _of_claim(step, platform_causes(step, context), lost, _leave(steps.others(context)))
     queues = () if context.live is None or context.live.queues is None else context.live.queues
     holders = {holder.partition("/") for queue in queues for holder in queue.holders}
     for name, step in lost.items():
@@ -74,14 +76,22 @@ def _object(step: Step, state: State | None) -> tuple[str, ...]:
     return (step.type, state.provider, str(namespace), name)
 
 
-def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str]) -> Iterator[Finding]:
-    """Yield the findings of a claim. lost: the namespaces that go with everything in them."""
+def _leave(given: tuple[Step, ...]) -> str:
+    """Return the kept claims that the stack no longer has afterwards."""
+    old = (each for each in steps.of_kind(given, steps.CLAIM) if steps.action(each) in ("delete", "replace"))
+    return list_names([steps.name_before(each) for each in old if each.old is not None and each.old.keep])
+
+
+def _of_claim(step: Step, causes: Sequence[Change], lost: Container[str], kept: str) -> Iterator[Finding]:
+    """Yield the findings of a claim. lost: the namespaces that go with everything in them. kept: claims that leave."""
     happens, name = steps.action(step), steps.name_before(step)
     place = None if not causes else causes[0].place
     if happens == "delete" and not steps.leaves(step):
         yield DELETED.finding(name, identity=_identity(step))
     if happens == "replace":
         yield _replaced(step, name, place, lost)
+    if kept and happens in ("create", "replace") and not step.state.keep:
+        yield NEW_NOT_KEPT.finding(name, "keep", kept, place=place)
     if steps.no_longer_kept(step):
         yield NOT_KEPT.finding(name, "keep", True, False, place=place)
     was, will = (None if state is None else value_at({**state.inputs}, SIZE) for state in (step.old, step.new))
