@@ -77,6 +77,21 @@ def price(amount: float | None, currency: str = "USD") -> dict[str, Any]:
     [
         ({"limits": {"max_accelerators": 16}}, {}, "limit `limits.max_accelerators` is loosened: 16 → not set."),
         (
+            {"limits": {"registries": ["a.example.com"]}},
+            {},
+            "limit `limits.registries` is loosened: a.example.com → any.",
+        ),
+        (
+            {"promotion": {"from": ["a"], "clean": True}},
+            {"promotion": {"clean": True}},
+            "gate `promotion.from` is loosened: a → any.",
+        ),
+        (
+            {"limits": {"host_paths": []}},
+            {"limits": {"host_paths": ["/data"]}},
+            "limit `limits.host_paths` is loosened: none → /data.",
+        ),
+        (
             {},
             {"limits": {"waivable": {"TF-RES-2": ["lead"]}}},
             "limit `limits.waivable.TF-RES-2` is loosened: not set → lead.",

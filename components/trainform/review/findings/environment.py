@@ -70,15 +70,16 @@ def _loosened(settings: Settings, context: Context) -> Iterator[Finding]:
     for setting in looser:
         place = context.locate(f"environment.{setting.path}")
         words = {"what": "gate" if setting.gate else "limit", "path": setting.path}
-        words |= {"was": _value(setting.before), "will": _value(setting.after)}
+        words |= {"was": _value(setting.before, "none"), "will": _value(setting.after, "any")}
         yield LOOSENED.finding(environment, place.path, setting.before, setting.after, place=place, **words)
 
 
-def _value(value: object) -> str:
+def _value(value: object, empty: str) -> str:
+    """Return the value of a loosened setting. empty: a loosened list that ends empty allows anything."""
     if isinstance(value, dict):
         value = " ".join(map(str, value.values()))
     if isinstance(value, list):
-        value = list_names([str(item) for item in value], MOST_STACKS) if value else "none"
+        value = list_names([str(item) for item in value], MOST_STACKS) if value else empty
     return "not set" if value is None else shorten(value)
 
 
