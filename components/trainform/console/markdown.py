@@ -12,8 +12,8 @@ from trainform.console.sections import Item, Row, Section, Table
 # `@name`, `#12`, `<b>`, `[a](b)`, `https://…`, `a_b_c`, `$x$`, `:smile:`.
 _PLAIN = re.compile(r"[(\"']*[+-]?[^\W_]([^\W_]|[,.;'/%+-](?=[^\W_]))*[,.;:!?)\"'%]*|→|…|[0-9.,]+…|[-=%]")
 _LINKED = re.compile(r"www\.|://|^GH-[0-9]|^[0-9a-f]{7,64}$", re.IGNORECASE)
-# A word with its text in backticks; our own sentences name fields in this way.
-_WORD = re.compile(r"(?:`[^`]*`|[^\s`]|`)+")
+# A word with its text in backticks; our own sentences name fields in this way. A list or a mapping is one word.
+_WORD = re.compile(r"(?:`[^`]*`|\[(?:[^][`]|\[[^][`]*\])*\]|\{(?:[^}{`]|\{[^}{`]*\})*\}|[^\s`]|`)+")
 _BEFORE, _AFTER = "(\"'", ",.;:!?)\"'"
 # The beginning of a line that Markdown reads as a list, a quotation or a heading.
 _OPENING = re.compile(r"([0-9]+)([.)])(?=\s|$)|[-+=](?=\s|$|[-+=])|[-+](?=.)")
