@@ -43,11 +43,11 @@ def test_pods_that_fit_now() -> None:
 def test_pods_that_fit_when_others_finish() -> None:
     busy = live_node("node-3", {BERT: 4, "team-c/vit-010203": 1})
     capacity = judged(new_job(**workers(4)), *NODES[:3], busy)
-    clause = "waits for 8 a800 held by team-b/bert-77aa01 and team-c/vit-010203"
+    clause = "waits for 5 a800 held by team-b/bert-77aa01 and team-c/vit-010203"
     assert (capacity.verdict, capacity.clause) == ("later", clause)
-    assert capacity.sentence == (f"W{clause[1:]}: the nodes have room for 24 a800 now, and the job needs 32 a800.")
+    assert capacity.sentence == (f"W{clause[1:]}: the nodes have room for 27 a800 now, and the job needs 32 a800.")
     (shortage,) = capacity.shortages
-    assert (shortage.resource, shortage.asked, shortage.available, shortage.missing) == ("a800", "32", "24", "8")
+    assert (shortage.resource, shortage.asked, shortage.available, shortage.missing) == ("a800", "32", "27", "5")
     assert shortage.holders == ["team-b/bert-77aa01: 4", "team-c/vit-010203: 1"]
     assert [(role.fit, role.nodes) for role in capacity.roles] == [(3, 3)]
 

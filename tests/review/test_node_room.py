@@ -77,6 +77,23 @@ def test_labels_taints_and_what_belongs_to_the_node(node: dict[str, Any], role: 
     assert judged(new_job(**workers(1, **role)), live_node("node-0", **node)).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("parts", "held", "missing"),
+    [
+        (workers(4), (4, 0, 0, 0), 4),
+        (two_roles(8, 8, 1, 3), (4, 0, 0, 0), 4),
+        (workers(4), (4, 4, 0, 0), 8),
+        (workers(3), (8, 4, 4, 0), 8),
+        (workers(4), (8, 0, 0, 0), 8),
+    ],
+)
+def test_the_least_that_must_become_free_is_missing(parts: dict[str, Any], held: tuple[int, ...], missing: int) -> None:
+    """A node of 8 on which 4 are free lacks 4 for a pod of 8."""
+    capacity = judged(new_job(**parts), *(live_node(f"node-{at}", {BERT: used}) for at, used in enumerate(held)))
+    assert (capacity.verdict, capacity.clause) == ("later", f"waits for {missing} a800 held by {BERT}")
+    assert {shortage.missing for shortage in capacity.shortages} == {str(missing)}
+
+
 def test_pods_of_several_sizes_need_room_together() -> None:
     """Each role fits by itself: the worker takes the node that the master needs."""
     used = [live_node(f"node-{index}", {BERT: 6}) for index in (1, 2)]

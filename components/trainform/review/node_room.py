@@ -15,6 +15,7 @@ from trainform.review.pod_needs import Pods
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
 Groups = Sequence[tuple[Pods, int]]  # pods, and their number: those that start together, or all
 Rooms = Sequence[tuple[LiveNode, Amounts]]  # nodes that take pods, each with what is free on it
+Short = tuple[Groups, Rooms, str, Decimal]  # pods that do not all fit, where, the resource, what is missing of it
 
 
 def rooms_of(nodes: Sequence[LiveNode], own: Set[str] | None) -> Rooms:
@@ -59,38 +60,39 @@ def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack |
     return None
 
 
-Short = tuple[Groups, Rooms, str, Decimal]  # pods that do not all fit, where, the resource, what is missing of it
-
-
 def _too_few(groups: Groups, before: Groups, rooms: Rooms) -> Short | None:
-    """Return the first shortage that shows that the pods cannot all be on these nodes: pods of one shape by themselves,
-    else all that request some size or more, with those that come before. Nothing is placed: without a shortage pods may
-    still wait."""
+    """Return the first shortage on these nodes: of pods of one shape, else of all that request some size or more, with
+    those that come before. Nothing is placed: without a shortage pods may still wait."""
     groups = [(pods, count) for pods, count in groups if count]
     for pods, count in groups:
         here = admitting([(pods, count)], rooms)
         left = count - sum(pods.fit(free) for _, free in here)
         if left > 0:
             resource = scarcest(pods, here)
-            return [(pods, count)], here, resource, pods.each[resource] * left
-    sides = groups, before
+            return [(pods, count)], here, resource, _missing(resource, pods.each[resource], left, here)
     sizes = {(name in NATIVE, name, each) for pods, _ in (*groups, *before) for name, each in pods.each.items() if each}
     for _, resource, size in sorted(sizes):
-        larger, earlier = ([each for each in side if each[0].each.get(resource, 0) >= size] for side in sides)
+        larger, earlier = ([one for one in side if one[0].each.get(resource, 0) >= size] for side in (groups, before))
         here = admitting([*larger, *earlier], rooms)
         free = [max(room.get(resource, NOTHING), NOTHING) for _, room in here]
         requests = [(pods.each[resource], count) for pods, count in (*larger, *earlier)]
         # of pods of at least this size a node holds no more than it has whole units: two of 5 never share 8
         units = sum(each // size * count for each, count in requests) - sum(amount // size for amount in free)
-        over = max(units * size, sum((each * count for each, count in requests), NOTHING) - sum(free, NOTHING))
-        if larger and over > 0:
-            return larger, here, resource, over
+        over = sum((each * count for each, count in requests), NOTHING) - sum(free, NOTHING)
+        if larger and (over > 0 or units > 0):
+            return larger, here, resource, max(over, _missing(resource, size, int(units), here))
     return None
 
 
+def _missing(resource: str, size: Decimal, units: int, rooms: Rooms) -> Decimal:
+    """Return how much more must become free for so many units of this size, on the nodes that lack the least."""
+    each = [(free.get(resource, NOTHING), amounts_of(node.allocatable).get(resource, NOTHING)) for node, free in rooms]
+    least = sorted(size - free % size for free, most in each if free // size < most // size)[: max(units, 0)]
+    return sum(least, size * (units - len(least)))
+
+
 def _lack(short: Short, names: Names, jobs: Jobs, *, part: bool = False, never: str | None = None) -> Lack:
-    """Return the shortage with its reason. never: the end of the reason if the nodes are too few even without other
-    jobs; None if the pods only wait."""
+    """Return the shortage. never: the end of its reason if the nodes are too few without other jobs; None otherwise."""
     groups, rooms, resource, missing = short
     requested = sum((pods.each[resource] * count for pods, count in groups), NOTHING)
     pods = max((pods for pods, _ in groups), key=lambda pods: pods.each[resource])
