@@ -52,6 +52,10 @@ def test_data_has_the_worst_first() -> None:
 def test_cost_and_queue() -> None:
     more = Cost(before=usd("72.00"), after=usd("96.00"), difference=usd("24.00"), hours="72", total=usd("6912.00"))
     assert facts(cost=more)["cost"] == ("+24.00 USD/h", "72.00 USD → 96.00 USD an hour, 6912.00 USD for 72 h")
+    same = Cost(
+        before=usd("49.60"), after=usd("49.60"), difference=usd("0.00")
+    )  # what it was by other prices is unknown
+    assert facts(cost=same)["cost"] == ("+0.00 USD/h", "49.60 USD an hour by the environment's prices")
     assert facts(cost=RICH.cost)["cost"] == ("unknown", "no price of a800.")
     held = "32 a800 missing, held by ai-namespace/llama-sft-20ab4c: 32"
     assert facts(capacity=RICH.capacity)["queue"] == ("waits", held)

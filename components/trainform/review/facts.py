@@ -89,7 +89,7 @@ def cost_fact(cost: Cost) -> Fact:
         return Fact(key="cost", number="none" if cost.known else "unknown", text=cost.unknown)
     before, after = (money.text if money is not None else "0" for money in (cost.before, cost.after))
     percent = "" if cost.percent is None else f" ({cost.percent}%)"
-    text = f"{after} an hour as before" if before == after else f"{before} → {after} an hour{percent}"
+    text = f"{after} an hour by the environment's prices" if before == after else f"{before} → {after} an hour{percent}"
     if cost.before is cost.after is None:
         text = f"for what is deployed, by other prices{percent}"
     if cost.total is not None:
