@@ -213,14 +213,6 @@ def test_what_is_not_deployed_does_not_count() -> None:
     assert [*not_read(review({}, {}, live=live))] == []
 
 
-def test_a_namespace_that_the_state_does_not_keep_yet() -> None:
-    body = {"metadata": {"name": "ai-namespace"}}
-    states = [State(body, parent=URN, provider=PROVIDER, keep=keep) for keep in (False, True)]
-    made = step("same", "kubernetes:core/v1:Namespace", "dev-namespace", *states, detail={})
-    [finding] = find(Context("dev", Preview("stream", (made,)), ()))
-    assert (finding.code, finding.object) == ("TR-ENVIRONMENT-5", "ai-namespace")
-
-
 SELECTOR = {"accelerators": {"a800": {"node_selector": {"zone": "x"}}}}
 
 

@@ -11,7 +11,7 @@ from trainform.review.context import Context
 from trainform.review.findings.cost import level_of_rise
 from trainform.review.kinds import kind
 from trainform.review.model import Finding
-from trainform.review.settings import PLATFORM, Settings, all_settings, deployed_users, platform_causes
+from trainform.review.settings import Settings, all_settings, deployed_users, platform_causes
 
 LOOSENED = kind("TR-ENVIRONMENT-1")
 NO_RELEASES = kind("TR-ENVIRONMENT-1", "releases")
@@ -21,12 +21,11 @@ PRICE_UNKNOWN = kind("TR-ENVIRONMENT-3", "unknown")
 NAMESPACE = kind("TR-ENVIRONMENT-4")
 CHANGES = {"starts the jobs again": kind("TR-RESTART-6"), "changes objects": kind("TR-ENVIRONMENT-6")}
 CLASS_GONE = kind("TR-ENVIRONMENT-7")
-NOT_KEPT_YET = kind("TR-ENVIRONMENT-5")
 MOST_STACKS = 5
 
 
 def find(context: Context) -> Iterator[Finding]:
-    """Yield the findings about the settings of each environment, and about its namespace."""
+    """Yield the findings about the settings of each environment, and about its priority classes."""
     for settings in all_settings(context):
         yield from _loosened(settings, context)
         yield from _no_longer_passes(settings)
@@ -34,10 +33,6 @@ def find(context: Context) -> Iterator[Finding]:
         yield from _namespace(settings, context)
         yield from _changes(settings)
     yield from _classes(context)
-    for step in steps.of_kind(context.preview.steps, steps.NAMESPACE):
-        stays = steps.action(step) in ("none", "update") and f"{PLATFORM}::" in step.state.parent
-        if stays and step.old is not None and step.new is not None and step.new.keep and not step.old.keep:
-            yield NOT_KEPT_YET.finding(steps.name_before(step))
 
 
 def _changes(settings: Settings) -> Iterator[Finding]:
