@@ -62,7 +62,7 @@ NOT_READ = "It is unknown whether the experiment of the stack {} uses what chang
 
 def dependents(context: Context) -> list[Dependents]:
     """Return each object of the environment that changes, is replaced or deleted, with the experiments that use it, and
-    each environment whose settings change objects of experiments; nothing for the stack of an experiment."""
+    each environment whose settings start jobs again; nothing for the stack of an experiment."""
     if context.users is None:
         return []
     changed, shares = [], shares_of(context)
@@ -73,9 +73,9 @@ def dependents(context: Context) -> list[Dependents]:
         sentence = f"{WORDS[kind][0].upper()}{WORDS[kind][1:]} {name}: {used} it."
         changed.append(Dependents(kind=kind, object=name, stacks=stacks, sentence=sentence))
     for settings in all_settings(context):
-        for effect, stacks in settings.next_up.items():
-            name = settings.after.name
-            sentence = f"Environment {name}: the next `pulumi up` of {list_names(stacks)} {effect}."
+        name, stacks = settings.after.name, settings.restarted
+        if stacks:
+            sentence = f"Environment {name}: the next `pulumi up` of {list_names(stacks)} starts the jobs again."
             changed.append(Dependents(kind=ENVIRONMENT, object=name, stacks=stacks, sentence=sentence))
     return changed
 

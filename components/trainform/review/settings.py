@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Literal
 
 from msgspec import Struct
 
 from trainform.deployed.releases.gates import needs_release, required_gates
 from trainform.errors import Problem, list_names
-from trainform.job.render import RenderedJob, render_job
+from trainform.job.render import render_job
 from trainform.manifests.differences import Difference, differences, shown
 from trainform.plan.inputs import recorded_environment
 from trainform.review import steps
@@ -111,8 +110,8 @@ class Impact(Struct, frozen=True):
     """Why it no longer passes, by code of the limit, by gate, or by path of the field."""
     costs: tuple[HourlyCost | None, HourlyCost | None]
     """Before and after."""
-    effect: Literal["", "changes objects", "starts the jobs again"]
-    """Of the next `pulumi up`."""
+    restarts: bool
+    """The next `pulumi up` starts its job again."""
 
 
 class Settings(Struct, frozen=True, dict=True):
@@ -143,13 +142,9 @@ class Settings(Struct, frozen=True, dict=True):
         return tuple(_impacts(self)) if self.differences else ()
 
     @property
-    def next_up(self) -> dict[str, dict[str, str]]:
-        """Return the experiments by stack, by the effect of the next `pulumi up` on them."""
-        found: dict[str, dict[str, str]] = {}
-        for impact in sorted(self.impacts, key=lambda each: each.effect, reverse=True):
-            if impact.effect:
-                found.setdefault(impact.effect, {})[impact.user.stack] = impact.user.experiment
-        return found
+    def restarted(self) -> dict[str, str]:
+        """Return the experiments by stack whose jobs the next `pulumi up` starts again."""
+        return {impact.user.stack: impact.user.experiment for impact in self.impacts if impact.restarts}
 
     @property
     def repriced(self) -> Mapping[str, tuple[HourlyCost | None, HourlyCost | None]]:
@@ -278,13 +273,8 @@ def _impacts(settings: Settings) -> Iterator[Impact]:
         fails = {problem.code or problem.path: problem.reason for problem in reversed(problems)}
         fails |= {lack.gate or "promotion": lack.text for lack in user.lacks if lack.gate in gates}
         costs = then.plan.totals.cost_per_hour, now.plan.totals.cost_per_hour
-        yield Impact(user, fails, costs, _effect(then, now))
-
-
-def _effect(then: RenderedJob, now: RenderedJob) -> Literal["", "changes objects", "starts the jobs again"]:
-    if then.problems or now.problems or _objects(then) == _objects(now):
-        return ""
-    return "changes objects" if then.plan.job == now.plan.job else "starts the jobs again"
+        restarts = not (then.problems or now.problems) and then.plan.job != now.plan.job
+        yield Impact(user, fails, costs, restarts)
 
 
 def deployed_users(context: Context) -> list[User]:
@@ -296,10 +286,6 @@ def deployed_users(context: Context) -> list[User]:
 
 def _identity(problem: Problem) -> tuple[str, str]:
     return problem.path, problem.code or problem.reason
-
-
-def _objects(job: RenderedJob) -> list[object]:
-    return [manifest for manifest in job.manifests if not manifest.is_record]
 
 
 def _project(context: Context) -> str:

@@ -19,7 +19,7 @@ NO_LONGER_PASSES = kind("TR-ENVIRONMENT-2")
 PRICE = kind("TR-ENVIRONMENT-3")
 PRICE_UNKNOWN = kind("TR-ENVIRONMENT-3", "unknown")
 NAMESPACE = kind("TR-ENVIRONMENT-4")
-CHANGES = {"starts the jobs again": kind("TR-RESTART-6"), "changes objects": kind("TR-ENVIRONMENT-6")}
+RESTARTS = kind("TR-RESTART-6")
 CLASS_GONE = kind("TR-ENVIRONMENT-7")
 MOST_STACKS = 5
 
@@ -31,15 +31,10 @@ def find(context: Context) -> Iterator[Finding]:
         yield from _no_longer_passes(settings)
         yield from _prices(settings, context)
         yield from _namespace(settings, context)
-        yield from _changes(settings)
+        stacks = [*settings.restarted]
+        if stacks and settings.before.namespace.name == settings.after.namespace.name:
+            yield RESTARTS.finding(settings.after.name, after=stacks, stacks=list_names(stacks, MOST_STACKS))
     yield from _classes(context)
-
-
-def _changes(settings: Settings) -> Iterator[Finding]:
-    """Yield the effects on stacks at their next `pulumi up`. Another namespace is a finding by itself."""
-    if settings.before.namespace.name == settings.after.namespace.name:
-        for effect, stacks in settings.next_up.items():
-            yield CHANGES[effect].finding(settings.after.name, after=[*stacks], stacks=list_names(stacks, MOST_STACKS))
 
 
 def _classes(context: Context) -> Iterator[Finding]:

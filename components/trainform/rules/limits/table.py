@@ -256,7 +256,7 @@ def _refusal(waiver: Waiver, environment: Environment, today: datetime.date | No
     return None
 
 
-REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4", "TR-ENVIRONMENT-5", "TR-NEIGHBOURS-5")
+REMOVED = ("TF-POD-5", "TF-QUE-4", "TR-CONTRACT-4", "TR-ENVIRONMENT-5", "TR-ENVIRONMENT-6", "TR-NEIGHBOURS-5")
 """Codes of rules and findings that trainform had. A code is never used again."""
 _REVIEW_NUMBERS = {
     "CAPACITY": (1, 2),
