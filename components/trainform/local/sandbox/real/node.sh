@@ -62,7 +62,8 @@ kernel/keys/root_maxkeys 1000000
 kernel/keys/root_maxbytes 25000000
 TUNABLES
 
-# --- images: imported once, for all nodes. containerd's databases are copied, its layers are mounted.
+# --- images: imported once, for all nodes. containerd's databases are copied, its layers are mounted, and what a node
+# adds to the content stays its own.
 
 rm -rf $store /var/lib/cni /var/lib/kubelet # of the run before a restart
 if [ -d /images/$snapshots ]; then
@@ -72,8 +73,10 @@ if [ -d /images/$snapshots ]; then
     mkdir -p "$store/$(dirname $database)"
     cp "/images/$database" "$store/$database"
   done
-  mkdir -p $store/$snapshots/snapshots $store/io.containerd.content.v1.content
-  mount --bind /images/io.containerd.content.v1.content $store/io.containerd.content.v1.content
+  content=io.containerd.content.v1.content
+  mkdir -p $store/$snapshots/snapshots $store/$content $store/own/content $store/own/work
+  mount -t overlay -o lowerdir=/images/$content,upperdir=$store/own/content,workdir=$store/own/work overlay \
+    $store/$content
   for layer in /images/$snapshots/snapshots/*; do
     mkdir -p "$store/$snapshots/snapshots/${layer##*/}"
     mount --bind "$layer" "$store/$snapshots/snapshots/${layer##*/}"
@@ -107,10 +110,12 @@ RULES
 # --- the programs
 
 mkdir -p /var/log/trainform
+declare -A names
 run() {
   name=$1
   shift
   "$@" >"/var/log/trainform/$name.log" 2>&1 &
+  names[$!]=$name
 }
 run containerd containerd --config /etc/containerd/config.toml
 until ctr --namespace k8s.io version >/dev/null 2>&1; do
@@ -122,6 +127,7 @@ run kube-proxy kube-proxy --config=$given/kube-proxy.yaml --hostname-override="$
 run kubelet kubelet --config=$given/kubelet.yaml --kubeconfig=$given/kubelet.kubeconfig \
   --hostname-override="$(hostname)" --node-ip="$(hostname -i | cut -d' ' -f1)"
 trap 'exit 0' TERM
-wait -n
-echo "a program of the node has ended; see /var/log/trainform" >&2
+wait -n -p ended || true
+tail -n 5 "/var/log/trainform/${names[$ended]}.log" >&2
+echo "${names[$ended]} has ended" >&2
 exit 1
