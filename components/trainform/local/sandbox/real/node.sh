@@ -8,6 +8,7 @@ set -eu
 given=/etc/trainform
 store=/var/lib/containerd
 snapshots=io.containerd.snapshotter.v1.overlayfs
+content=io.containerd.content.v1.content
 dns=169.254.53.53
 
 # --- mounts and cgroups. Without `bind`, cgroup v1 answers "busy".
@@ -62,8 +63,8 @@ kernel/keys/root_maxkeys 1000000
 kernel/keys/root_maxbytes 25000000
 TUNABLES
 
-# --- images: imported once, for all nodes. containerd's databases are copied, its layers are mounted, and what a node
-# adds to the content stays its own.
+# --- images: imported once, for all nodes. containerd's databases are copied, its layers are mounted. It removes content
+# that its own database does not name, so its changes stay in the node.
 
 rm -rf $store /var/lib/cni /var/lib/kubelet # of the run before a restart
 if [ -d /images/$snapshots ]; then
@@ -73,13 +74,11 @@ if [ -d /images/$snapshots ]; then
     mkdir -p "$store/$(dirname $database)"
     cp "/images/$database" "$store/$database"
   done
-  content=io.containerd.content.v1.content
-  mkdir -p $store/$snapshots/snapshots $store/$content $store/own/content $store/own/work
-  mount -t overlay -o lowerdir=/images/$content,upperdir=$store/own/content,workdir=$store/own/work overlay \
-    $store/$content
+  mkdir -p $store/$snapshots/snapshots $store/$content $store/changed $store/work
+  mount -t overlay -o "lowerdir=/images/$content,upperdir=$store/changed,workdir=$store/work" content $store/$content
   for layer in /images/$snapshots/snapshots/*; do
     mkdir -p "$store/$snapshots/snapshots/${layer##*/}"
-    mount --bind "$layer" "$store/$snapshots/snapshots/${layer##*/}"
+    mount -o bind,ro "$layer" "$store/$snapshots/snapshots/${layer##*/}"
   done
   exec 9>&-
 fi
