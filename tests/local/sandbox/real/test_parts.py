@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from trainform.cli.sandbox import MOST_REAL_NODES, REAL_NODES, _real
 from trainform.errors import InputError
 from trainform.local.sandbox.certificates import Authority, Certificates
 from trainform.local.sandbox.control import _merge
+from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.real import image
 from trainform.local.sandbox.real.load import full_name, names_of, references
 from trainform.local.sandbox.real.node_files import (
@@ -25,7 +28,9 @@ from trainform.local.sandbox.real.node_files import (
     peers,
 )
 from trainform.local.sandbox.settings import NodePool, SandboxSettings, Taint
+from trainform.local.sandbox.state import State, write_state
 from trainform.local.toolchain.debian import main_archive
+from trainform.local.toolchain.tools import PulumiTools
 
 GPU = NodePool(
     "gpu", 1, {"cpu": "96", "memory": "800Gi", "nvidia.com/gpu": "8"}, {"a": "b"}, (Taint("t", "", "NoSchedule"),)
@@ -180,3 +185,13 @@ def test_there_are_at_most_as_many_real_nodes_as_the_environment_has(
     settings = SandboxSettings(Path("/none"), (GPU, CPU), real=asked)
     assert _merge(settings, None, progress).real == count
     assert len(progress.lines) == notes
+
+
+def test_a_sandbox_without_real_nodes_ends_without_docker(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "sandbox")
+    layout.make()
+    write_state(layout, State(SandboxSettings(layout.root, (CPU,)), PulumiTools(tmp_path, tmp_path, "build"), {}))
+    program = "import sys; from pathlib import Path; from trainform.local.sandbox.control import down"
+    program += "; assert down(Path(sys.argv[1]), purge=True); assert 'docker' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program, layout.root], check=True)
+    assert not layout.root.exists()
