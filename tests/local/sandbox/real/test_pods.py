@@ -41,7 +41,7 @@ def _pod(name: str, command: str = "exit 0", **fields: Any) -> dict[str, Any]:
         "securityContext",
         "nodeName",
     )
-    spec = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "schedulerName": "volcano"}
+    spec: dict[str, Any] = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "schedulerName": "volcano"}
     spec |= {key: fields.pop(key) for key in of_pod if key in fields}
     metadata = {"name": name, "labels": fields.pop("labels", {}), "annotations": fields.pop("annotations", {})}
     return {"metadata": metadata, "spec": {**spec, "containers": [_container(command, **fields)]}}
@@ -111,7 +111,7 @@ review() {{
     --header 'Content-Type: application/json' --post-data '{BODY}' {REVIEW}
 }}
 """
-VOLUMES = {
+VOLUMES: dict[str, dict[str, Any]] = {
     "config": {"configMap": {"name": "given", "defaultMode": 0o640}},
     "secret": {"secret": {"secretName": "given", "items": [{"key": "key", "path": "sub/key", "mode": 0o400}]}},
     "info": {
@@ -148,7 +148,7 @@ ENV = [
 CLAIM = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
 LIMITS = {"limits": {"cpu": "500m", "memory": "64Mi"}, "requests": {"cpu": "100m", "memory": "1Mi"}}
 PORT = {"port": 80, "targetPort": 8080}
-OBJECTS = {
+OBJECTS: dict[str, list[dict[str, Any]]] = {
     "configmaps": [{"metadata": {"name": "given"}, "data": {"a": "one", "b": "two"}}],
     "secrets": [{"metadata": {"name": "given"}, "stringData": {"key": "hunter2"}}],
     "persistentvolumeclaims": [{"metadata": {"name": "shared"}, "spec": CLAIM}],
