@@ -22,6 +22,10 @@ SHELL = ["/busybox", "sh", "-c"]
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 REVIEW = "https://kubernetes.default.svc/apis/authentication.k8s.io/v1/selfsubjectreviews"
 BODY = '{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}'
+OF_POD = (
+    "initContainers", "volumes", "restartPolicy", "hostNetwork", "dnsPolicy", "hostname", "subdomain",
+    "securityContext", "nodeName",
+)  # fmt: skip
 
 
 def _container(command: str, name: str = "main", **fields: Any) -> dict[str, Any]:
@@ -29,20 +33,9 @@ def _container(command: str, name: str = "main", **fields: Any) -> dict[str, Any
 
 
 def _pod(name: str, command: str = "exit 0", **fields: Any) -> dict[str, Any]:
-    """Return a pod. Fields of the container: those that a pod does not have."""
-    of_pod = (
-        "initContainers",
-        "volumes",
-        "restartPolicy",
-        "hostNetwork",
-        "dnsPolicy",
-        "hostname",
-        "subdomain",
-        "securityContext",
-        "nodeName",
-    )
+    """Return a pod. fields: of the pod (`OF_POD`), or of its container."""
     spec: dict[str, Any] = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "schedulerName": "volcano"}
-    spec |= {key: fields.pop(key) for key in of_pod if key in fields}
+    spec |= {key: fields.pop(key) for key in OF_POD if key in fields}
     metadata = {"name": name, "labels": fields.pop("labels", {}), "annotations": fields.pop("annotations", {})}
     return {"metadata": metadata, "spec": {**spec, "containers": [_container(command, **fields)]}}
 
@@ -111,25 +104,17 @@ review() {{
     --header 'Content-Type: application/json' --post-data '{BODY}' {REVIEW}
 }}
 """
+FIELDS = [{"path": each, "fieldRef": {"fieldPath": f"metadata.{each}"}} for each in ("labels", "annotations")]
+SOURCES: list[dict[str, Any]] = [
+    {"configMap": {"name": "given", "items": [{"key": "a", "path": "a"}]}},
+    {"secret": {"name": "given"}},
+    {"serviceAccountToken": {"path": "token"}},
+]
 VOLUMES: dict[str, dict[str, Any]] = {
     "config": {"configMap": {"name": "given", "defaultMode": 0o640}},
     "secret": {"secret": {"secretName": "given", "items": [{"key": "key", "path": "sub/key", "mode": 0o400}]}},
-    "info": {
-        "downwardAPI": {
-            "items": [
-                {"path": each, "fieldRef": {"fieldPath": f"metadata.{each}"}} for each in ("labels", "annotations")
-            ]
-        }
-    },
-    "all": {
-        "projected": {
-            "sources": [
-                {"configMap": {"name": "given", "items": [{"key": "a", "path": "a"}]}},
-                {"secret": {"name": "given"}},
-                {"serviceAccountToken": {"path": "token"}},
-            ]
-        }
-    },
+    "info": {"downwardAPI": {"items": FIELDS}},
+    "all": {"projected": {"sources": SOURCES}},
     "memory": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
     "disk": {"emptyDir": {}},
     "bin": {"emptyDir": {}},
