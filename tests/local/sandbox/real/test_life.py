@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -18,7 +19,7 @@ import pytest
 from tests.local.sandbox.conftest import api_of, until
 from tests.local.sandbox.real.conftest import POOL
 from tests.local.toolchain.recording import Recording
-from trainform.local.docker_daemon import docker_client
+from trainform.local.docker_daemon import docker_client, docker_errors
 from trainform.local.sandbox.control import down, up
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.nodes import REAL_NODES, SIMULATED_NODES, ready_nodes
@@ -56,9 +57,14 @@ def docker(real_nodes: None) -> Iterator[Any]:
         yield client
 
 
-def _containers(docker: Any, folder: Path) -> list[dict[str, Any]]:
-    filters = {"label": f"{containers.LABEL}={folder}"}
-    return [docker.inspect_container(each["Id"]) for each in docker.containers(all=True, filters=filters)]
+def _containers(docker: Any, folder: Path) -> Iterator[dict[str, Any]]:
+    for each in docker.containers(all=True, filters=_label(folder)):
+        with contextlib.suppress(docker_errors()):  # a killed `up` may have asked Docker to remove it
+            yield docker.inspect_container(each["Id"])
+
+
+def _label(folder: Path) -> dict[str, str]:
+    return {"label": f"{containers.LABEL}={folder}"}
 
 
 def _traces(docker: Any, folder: Path) -> set[str]:
@@ -71,16 +77,19 @@ def _traces(docker: Any, folder: Path) -> set[str]:
     return found - {""}
 
 
+def _left_in_docker(docker: Any, folder: Path) -> list[str]:
+    volumes = docker.volumes(filters=_label(folder))["Volumes"] or []
+    rows = [*docker.containers(all=True, filters=_label(folder)), *docker.networks(filters=_label(folder)), *volumes]
+    return [row.get("Id", row.get("Name")) for row in rows]
+
+
 def _left(docker: Any, folder: Path, traces: set[str]) -> list[str]:
     """Return what is left of a sandbox."""
-    filters = {"label": f"{containers.LABEL}={folder}"}
     processes = [" ".join(each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])]
     places = [*Path("/proc/mounts").read_text().splitlines(), *map(str, Path("/sys/fs/cgroup").glob("**/docker/*"))]
     volumes = [each["Name"] for each in docker.volumes()["Volumes"] or []]
     return [
-        *(each["Id"] for each in docker.containers(all=True, filters=filters)),
-        *(each["Name"] for each in docker.networks(filters=filters)),
-        *(each["Name"] for each in docker.volumes(filters=filters)["Volumes"] or []),
+        *_left_in_docker(docker, folder),
         *(line for line in processes if f"{folder}/" in line),
         *(process.name for process in unrecorded(Layout(folder).logs, [])),
         *(place for place in [*places, *volumes] if any(trace in place for trace in traces)),
@@ -129,13 +138,13 @@ def test_real_nodes_start_anew_and_end_without_harm_to_another_sandbox(
             progress = Recording()
             assert up(settings(own, None), toolchain, progress).real_nodes == 2
             assert progress.lines == [f"the sandbox in {own} is up already"]
-            docker.kill(_containers(docker, own)[0]["Id"])
+            docker.kill(next(_containers(docker, own))["Id"])
             up(settings(own, None), toolchain)
             assert len([each for each in _containers(docker, own) if each["State"]["Running"]]) == 2
             assert status(own).real_nodes == {"cpu-real-0": True, "cpu-real-1": True}
 
             up(settings(own, 0), toolchain)
-            assert _left_real(docker, own) == []
+            assert _left_in_docker(docker, own) == []
             assert status(own).running
             with api_of(own) as api:
                 assert ready_nodes(api, REAL_NODES) == {}
@@ -151,9 +160,3 @@ def test_real_nodes_start_anew_and_end_without_harm_to_another_sandbox(
     finally:
         for folder in (own, other):
             down(folder)
-
-
-def _left_real(docker: Any, folder: Path) -> list[str]:
-    filters = {"label": f"{containers.LABEL}={folder}"}
-    volumes = docker.volumes(filters=filters)["Volumes"] or []
-    return [*docker.containers(all=True, filters=filters), *docker.networks(filters=filters), *volumes]
