@@ -18,8 +18,8 @@ venv:
 setup: venv ## Create the environment and get the tool chain. `test`, `proof`, `rehearse` and `bench` run it.
 	@$(BIN)/trainform toolchain ensure
 
-demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods.
-	@$(BIN)/trainform demo
+demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods. With REAL=1 a small one for real, in Docker.
+	@$(BIN)/trainform demo $(if $(REAL),--real)
 
 stop: venv ## Stop the sandbox of `make demo` and remove its state.
 	@$(BIN)/trainform sandbox down
