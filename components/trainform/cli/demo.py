@@ -118,9 +118,13 @@ def command(real: RealOption = False) -> None:
     console.print(_table(plan, _started_pods(plan, progress)))
     if real:
         echo("", *_output(plan, sandbox))
-    names = {"experiment": experiment, "environment": ENVIRONMENT, "stack": stack}
-    rows = "\n".join(f"  {verb:<10}{text.format(**names):<37} {what}".rstrip() for verb, text, what in ROWS)
-    echo(*NEXT.format(folder=shlex.quote(str(folder)), rows=rows).split("\n"))
+    echo(*_next(folder, experiment).split("\n"))
+
+
+def _next(folder: Path, experiment: str) -> str:
+    names = {"experiment": experiment, "environment": ENVIRONMENT, "stack": f"{experiment}.{ENVIRONMENT}"}
+    rows = (f"  {verb:<10}{text.format(**names):<37} {what}".rstrip() for verb, text, what in ROWS)
+    return NEXT.format(folder=shlex.quote(str(folder)), rows="\n".join(rows))
 
 
 def _load_image(name: str, sandbox: Path, progress: Progress) -> None:
