@@ -18,8 +18,8 @@ venv:
 setup: venv ## Create the environment and get the tool chain. `test`, `proof`, `rehearse` and `bench` run it.
 	@$(BIN)/trainform toolchain ensure
 
-demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods.
-	@$(BIN)/trainform demo
+demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods. With REAL=1 a small one for real, in Docker.
+	@$(BIN)/trainform demo $(if $(REAL),--real)
 
 stop: venv ## Stop the sandboxes of `make demo` and of rehearsals, and remove their state.
 	@$(BIN)/trainform sandbox down
@@ -42,8 +42,9 @@ proof: setup ## Run the tests that `make test` leaves out: all operators, genera
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
 	@$(PYTEST) --part proof
 
-rehearse: setup image ## Run real launchers as containers, in the pods that the real controller created.
-	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/local/rehearsal/test_worlds.py
+rehearse: setup image ## Run real launchers: on real nodes, and emulated in the pods that the real controller created.
+	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
+	@$(PYTEST) tests/engine/test_real_rehearsals.py tests/engine/test_rehearsals.py tests/local/rehearsal/test_worlds.py
 
 image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
+from trainform.defaults import NODES_LABEL, REAL, SIMULATED
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.components import SIMULATED_NODE
 from trainform.local.sandbox.settings import POOL_LABEL, NodePool
@@ -31,8 +32,6 @@ CONDITIONS = {
     "NetworkUnavailable": ("False", "RouteCreated"),
 }
 
-# The kind of a node, by which the selector of a namespace chooses.
-NODES_LABEL, SIMULATED, REAL = "trainform.dev/nodes", "simulated", "real"
 _NODES = "/api/v1/nodes"
 SIMULATED_NODES = f"{_NODES}?labelSelector={POOL_LABEL}"
 REAL_NODES = f"{_NODES}?labelSelector={NODES_LABEL}={REAL}"

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform.console.progress import Step
+from trainform.defaults import NODES_LABEL, REAL
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons.addon import InstalledAddOn
 from trainform.local.sandbox.api import Api
@@ -63,7 +64,7 @@ tiers:
 def admission_configuration(*, real: bool) -> dict[str, Any]:
     """Return the configuration of the API server's admission plugins. real: pods run on real nodes, unless their
     namespace says otherwise with the annotation `scheduler.alpha.kubernetes.io/node-selector`."""
-    chosen = {"clusterDefaultNodeSelector": f"{nodes.NODES_LABEL}={nodes.REAL}"} if real else {}
+    chosen = {"clusterDefaultNodeSelector": f"{NODES_LABEL}={REAL}"} if real else {}
     plugin = {"name": "PodNodeSelector", "configuration": {"podNodeSelectorPluginConfig": chosen}}
     api = "apiserver.config.k8s.io/v1"
     return {"apiVersion": api, "kind": "AdmissionConfiguration", "plugins": [plugin]}

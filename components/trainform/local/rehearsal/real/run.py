@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.console.lines import escaped
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
@@ -35,7 +36,7 @@ from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.control import up
 from trainform.local.sandbox.folder import Layout, chosen_folder
 from trainform.local.sandbox.real.load import full_name
-from trainform.local.sandbox.real.start import ready_images
+from trainform.local.sandbox.real.start import NODE_IMAGE, ready_images
 from trainform.local.sandbox.settings import SandboxSettings, default_pools
 from trainform.local.sandbox.state import read_state
 from trainform.local.toolchain.ensure import ensure
@@ -45,6 +46,7 @@ FOLDER = "rehearsals"  # next to the project's sandbox
 LEAST_NODES = 2
 LONGEST_NAME = 40
 COMPLETED = "Completed"
+LOOKUP_IMAGE = "alpine:3.10"  # of the init containers that training-operator and KubeDL add
 STOP = "trainform sandbox down --folder {folder}"
 LATE_SECONDS, RETRY_SECONDS = 30.0, 0.2
 TRIED_AGAIN = (400, 403, 500)  # what webhooks answer
@@ -87,7 +89,9 @@ def _ready_nodes(
     before = read_state(Layout(folder))
     on_host = sum(bool(pod["spec"].get("hostNetwork")) for pod in workload.pods)  # two of them may have the same ports
     count = max(LEAST_NODES, on_host, 0 if before is None else before.settings.real or 0)
-    images = {name: name for name in made.images} if image is None else {image: None}
+    images: dict[str, str | None] = dict.fromkeys(made.images) if image is None else {image: None}
+    if BACKENDS[plan.backend].LOOKUP_CONTAINERS:
+        images[NODE_IMAGE] = LOOKUP_IMAGE
     ready_images(images, folder, progress)
     addons = [plan.backend] if plan.backend in ADDONS else []
     addons += [defaults.KUEUE] if plan.admission == defaults.KUEUE else []

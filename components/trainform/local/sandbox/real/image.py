@@ -41,8 +41,13 @@ FILES = {
     "usr/lib/trainform/importer": "importer.sh",
     "usr/lib/trainform/pause": "pause.sh",
     "etc/containerd/config.toml": "containerd.toml",
+    "usr/bin/nslookup": "nslookup.sh",
 }
-LINES = ["COPY root /", "RUN /usr/lib/trainform/pause", 'ENTRYPOINT ["/usr/lib/trainform/node"]']
+LINES = [
+    "COPY root /",
+    "RUN /usr/lib/trainform/pause",
+    'ENTRYPOINT ["/usr/lib/trainform/node"]',
+]
 INSTALL = f"apt-get update && apt-get install --yes --no-install-recommends {' '.join(PACKAGES)}"
 
 

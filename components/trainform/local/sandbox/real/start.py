@@ -39,6 +39,7 @@ from trainform.local.toolchain.addons import COREDNS, NODE, ensure_addons
 SECONDS = 60  # for one answer of Docker
 LOAD_SECONDS = 600
 FEWER = "start fewer real nodes, or `sudo sysctl fs.inotify.max_user_instances=1024`: each kubelet needs some of them"
+NODE_IMAGE = "the image of the nodes"
 SHARE = 0.75  # of the memory that is free, for all real nodes together
 _NODES = "/api/v1/nodes"
 
@@ -69,13 +70,14 @@ def load_image(image: str, name: str | None, folder: Path, progress: Progress) -
 
 def ready_images(images: Mapping[str, str | None], folder: Path, progress: Progress) -> None:
     """Load images that the nodes lack (image -> the name for pods; None: its own), pulled if Docker lacks them. Nodes
-    that run are started anew; SandboxError if pods run on them."""
+    that run are started anew. The image `NODE_IMAGE` is that of the nodes."""
     node_image = ready_image(progress)
     with docker_client(LOAD_SECONDS, "a real node") as client:
         own = Containers(client, folder)
         running = own.running()
         new = False
-        for image, name in images.items():
+        for given, name in images.items():
+            image = node_image if given == NODE_IMAGE else given
             if not client.images(image):
                 with progress.step(f"pulling {image}"):
                     client.pull(image)
