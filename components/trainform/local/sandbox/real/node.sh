@@ -4,6 +4,7 @@
 # The sandbox has written /etc/trainform: certificates and kubeconfigs, kubelet.yaml, kube-proxy.yaml, Corefile, `size`
 # (CPUs and KiB of memory that the node reports), `cni.json`, and, when all nodes have addresses, `peers`.
 set -eu
+shopt -s nullglob
 
 given=/etc/trainform
 store=/var/lib/containerd
