@@ -21,8 +21,9 @@ setup: venv ## Create the environment and get the tool chain. `test`, `proof`, `
 demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods. With REAL=1 a small one for real, in Docker.
 	@$(BIN)/trainform demo $(if $(REAL),--real)
 
-stop: venv ## Stop the sandbox of `make demo` and remove its state.
+stop: venv ## Stop the sandboxes of `make demo` and of rehearsals, and remove their state.
 	@$(BIN)/trainform sandbox down
+	@test ! -d .trainform/rehearsals || $(BIN)/trainform sandbox down --folder .trainform/rehearsals
 
 # `make test` needs these add-ons; `make proof` needs all of them.
 ADDONS_OF_TEST  := trainer,jobset

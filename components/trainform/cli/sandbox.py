@@ -90,9 +90,11 @@ def up_command(
     count, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
     if form is Form.JSON:
         place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context, "uid": sandbox.uid}
-        echo_json({"ok": True, **place, "nodes": count, "addons": list(settings.addons), "next": [following]})
+        numbers = {"nodes": count, "real_nodes": sandbox.real_nodes}
+        echo_json({"ok": True, **place, **numbers, "addons": list(settings.addons), "next": [following]})
         return
-    echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {count} nodes")
+    real_nodes = f", {sandbox.real_nodes} real nodes" if sandbox.real_nodes else ""
+    echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {count} nodes{real_nodes}")
     note(f"next: {following}")
 
 
@@ -202,12 +204,17 @@ def _print(found: SandboxStatus) -> None:
         numbers = ["" if number is None else str(number) for number in (row.pid, row.port)]
         table.add_row(row.name, state, *numbers, str(row.log.relative_to(found.folder)))
     console.print(table)
-    nodes = (
-        f"{found.nodes_ready} of {found.nodes} nodes ready, API server {found.url}" if found.running else "not running"
-    )
+    nodes = f"{found.nodes_ready} of {found.nodes} nodes ready{_real_nodes(found)}, API server {found.url}"
+    state = nodes if found.running else "not running"
     addons = f", add-ons {', '.join(found.addons)}" if found.addons else ""
     console.print()
-    console.print(f"{nodes}{addons}, folder {found.folder}", soft_wrap=True)
+    console.print(f"{state}{addons}, folder {found.folder}", soft_wrap=True)
+
+
+def _real_nodes(found: SandboxStatus) -> str:
+    """Return the part of the last line that counts and names real nodes."""
+    real = found.real_nodes
+    return f", {sum(real.values())} of {len(real)} real nodes ready ({', '.join(real)})" if real else ""
 
 
 @app.verb("env")

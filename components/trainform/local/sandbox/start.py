@@ -95,9 +95,9 @@ class Start(Struct):
             with Api(port, self.certificates) as api:
                 self._run_waves(api, deadline, step)
         except BaseException:
+            stop(self.state.processes)
             if self.state.settings.real:
                 self._remove_real_nodes()
-            stop(self.state.processes)
             raise
         self._write(structs.replace(self.state, complete=True))
         return self.state
@@ -140,7 +140,7 @@ class Start(Struct):
         from trainform.local.sandbox.real.start import containers
 
         with containers(self.layout.root) as made:
-            made.remove()
+            made.remove(claims=False)
 
     def _start_real_nodes(self, api: Api, step: Step) -> Condition:
         from trainform.local.sandbox.real.start import RealNodes
@@ -175,6 +175,7 @@ class Start(Struct):
             for addon in self.addons:
                 addon.prepare(api, self.state.ports, WebhookCertificates(self.layout.pki))
             step.update("sandbox: making the nodes")
+            nodes.delete_real_nodes(api)
             nodes.reconcile_nodes(api, self.state.settings.pools)
         established = Condition("the CRDs are served", "kube-apiserver", lambda: crds_established(api, crds))
         wait_for([established], self.state.processes, deadline, step)

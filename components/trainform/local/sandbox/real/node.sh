@@ -109,10 +109,12 @@ RULES
 # --- the programs
 
 mkdir -p /var/log/trainform
+declare -A names
 run() {
   name=$1
   shift
   "$@" >"/var/log/trainform/$name.log" 2>&1 &
+  names[$!]=$name
 }
 run containerd containerd --config /etc/containerd/config.toml
 until ctr --namespace k8s.io version >/dev/null 2>&1; do
@@ -124,6 +126,7 @@ run kube-proxy kube-proxy --config=$given/kube-proxy.yaml --hostname-override="$
 run kubelet kubelet --config=$given/kubelet.yaml --kubeconfig=$given/kubelet.kubeconfig \
   --hostname-override="$(hostname)" --node-ip="$(hostname -i | cut -d' ' -f1)"
 trap 'exit 0' TERM
-wait -n
-echo "a program of the node has ended; see /var/log/trainform" >&2
+wait -n -p ended || true
+tail -n 5 "/var/log/trainform/${names[$ended]}.log" >&2
+echo "${names[$ended]} has ended" >&2
 exit 1
