@@ -28,7 +28,7 @@ PROBE = "Run a small program instead of the training: ranks, world size, an all-
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
 CLAIM = "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated."
 EMULATE = (
-    "Run the pods as containers of Docker, without a cluster. So do --from-cluster, --claim, and machines on which real "
+    "Run the pods as containers of Docker, without a cluster. So do --from-cluster, --claim, and machines where real "
     "nodes cannot run."
 )
 EmulateOption = Annotated[bool, typer.Option("--emulate", help=EMULATE)]
