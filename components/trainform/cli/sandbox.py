@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trainform.local.sandbox.status import SandboxStatus
     from trainform.spec.environment import Environment
 
-app = App(help="Start and stop a real control plane with simulated nodes.")
+app = App(help="Start and stop a real control plane with simulated or real nodes.")
 
 NOT_RUNNING = 1
 REAL_NODES, MOST_REAL_NODES = 2, 64
