@@ -43,7 +43,8 @@ WITH = (
     f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay until `down`."
 )
 PURGE = (
-    "Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read after that."
+    "Also remove the folder with the logs and the passphrase, and the images of real nodes if it had any. Secrets in "
+    "stack files can no longer be read after that."
 )
 EnvironmentOption = Annotated[str | None, environment_option(ENVIRONMENT)]
 FolderOption = Annotated[Path | None, option("DIR", FOLDER, "--folder")]
@@ -130,8 +131,8 @@ def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
 def load_command(image: ImageArgument, name: NameOption = None, folder: FolderOption = None, *, form: Form) -> None:
     """Import an image of this machine's Docker for real nodes.
 
-    It is imported once for all sandboxes and stays after `down`; `down --purge` removes all images. Real nodes that run
-    are started anew, and their pods with them.
+    It is imported once for all sandboxes and stays after `down`; `down --purge` of a sandbox with real nodes removes all
+    images. Real nodes that run are started anew, and their pods with them.
     """
     from trainform.cli.progress import display
     from trainform.local.sandbox.folder import chosen_folder
