@@ -131,8 +131,8 @@ def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
 def load_command(image: ImageArgument, name: NameOption = None, folder: FolderOption = None, *, form: Form) -> None:
     """Import an image of this machine's Docker for real nodes.
 
-    It is imported once for all sandboxes and stays after `down`; `down --purge` of a sandbox with real nodes removes all
-    images. Real nodes that run are started anew, and their pods with them.
+    It is imported once for all sandboxes and stays after `down`; `down --purge` of a sandbox with real nodes removes
+    all images. Real nodes that run are started anew, and their pods with them.
     """
     from trainform.cli.progress import display
     from trainform.local.sandbox.folder import chosen_folder
