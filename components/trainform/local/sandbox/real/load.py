@@ -90,6 +90,7 @@ def importer(client: Any, node_image: str) -> Iterator[str]:
         yield container
     finally:
         client.remove_container(container, force=True, v=True)
+        attached._sock.close()
         attached.close()
 
 
