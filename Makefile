@@ -56,7 +56,8 @@ lint: venv
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/lint-imports --no-cache --no-logo
-	@git ls-files -z '*.sh' | xargs -0 $(BIN)/shellcheck --shell sh
+	@git grep -Lz '^#!/bin/bash' '*.sh' | xargs -0 $(BIN)/shellcheck --shell sh
+	@git grep -lz '^#!/bin/bash' '*.sh' | xargs -0 $(BIN)/shellcheck
 	@$(BIN)/shellcheck .ci/run
 	@$(SITE)
 

@@ -19,20 +19,23 @@ import pytest
 from tests.local.sandbox.conftest import api_of, until
 from tests.local.sandbox.real.conftest import POOL
 from tests.local.toolchain.recording import Recording
+from trainform.console.progress import SILENT
 from trainform.local.docker_daemon import docker_client, docker_errors
 from trainform.local.sandbox.control import down, up
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.nodes import REAL_NODES, SIMULATED_NODES, ready_nodes
 from trainform.local.sandbox.processes import unrecorded
-from trainform.local.sandbox.real import containers
+from trainform.local.sandbox.real import containers, load
+from trainform.local.sandbox.real.start import ready_image
 from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.status import status
 from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.proof("starts, kills and stops, each with sandboxes of its own")
 
-CYCLES = 8  # 30 have been run too
+CYCLES = 30  # 30 have been run too
 SEED = 31
+BOTH = {"cpu-real-0": True, "cpu-real-1": True}
 LONGEST_LIFE = 12.0  # seconds until `up` is killed; it is ready earlier
 REPOSITORY = Path(__file__).parents[4]
 UP = """
@@ -59,7 +62,7 @@ def docker(real_nodes: None) -> Iterator[Any]:
 
 def _containers(docker: Any, folder: Path) -> Iterator[dict[str, Any]]:
     for each in docker.containers(all=True, filters=_label(folder)):
-        with contextlib.suppress(docker_errors()):  # a killed `up` may have asked Docker to remove it
+        with contextlib.suppress(*docker_errors()):  # a killed `up` may have asked Docker to remove it
             yield docker.inspect_container(each["Id"])
 
 
@@ -124,39 +127,42 @@ def test_starts_kills_and_stops_in_a_row_leave_nothing(docker: Any, toolchain: T
         down(folder)
 
 
-def test_real_nodes_start_anew_and_end_without_harm_to_another_sandbox(
+def test_real_nodes_start_anew_and_end_next_to_another_sandbox(
     docker: Any, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for module in (containers, load):
+        monkeypatch.setattr(module, "IMAGES", f"trainform-test-images-{os.getpid()}")  # `--purge` removes them
     own, other = tmp_path / "own", tmp_path / "other"
     try:
+        with load.importer(docker, ready_image(SILENT)):
+            pass  # as after a `sandbox load` that was killed
         up(settings(own, 2), toolchain)
-        with monkeypatch.context() as patched:
-            patched.setattr(containers, "IMAGES", f"trainform-test-images-{os.getpid()}")
-            up(settings(other, 1), toolchain)
-            assert status(own).real_nodes == {"cpu-real-0": True, "cpu-real-1": True}
+        up(settings(other, 1), toolchain)
+        assert status(own).real_nodes == BOTH
 
-            progress = Recording()
-            assert up(settings(own, None), toolchain, progress).real_nodes == 2
-            assert progress.lines == [f"the sandbox in {own} is up already"]
-            docker.kill(next(_containers(docker, own))["Id"])
-            up(settings(own, None), toolchain)
-            assert len([each for each in _containers(docker, own) if each["State"]["Running"]]) == 2
-            assert status(own).real_nodes == {"cpu-real-0": True, "cpu-real-1": True}
+        progress = Recording()
+        assert up(settings(own, None), toolchain, progress).real_nodes == 2
+        assert progress.lines == [f"the sandbox in {own} is up already"]
+        docker.kill(next(_containers(docker, own))["Id"])
+        up(settings(own, None), toolchain)
+        assert [each["State"]["Running"] for each in _containers(docker, own)] == [True, True]
+        assert status(own).real_nodes == BOTH
 
-            up(settings(own, 0), toolchain)
-            assert _left_in_docker(docker, own) == []
-            assert status(own).running
-            with api_of(own) as api:
-                assert ready_nodes(api, REAL_NODES) == {}
-                assert ready_nodes(api, SIMULATED_NODES) == {"cpu-0": True, "cpu-1": True}
-            assert status(other).real_nodes == {"cpu-real-0": True}
-
-            assert down(other, purge=True)
-            assert not other.exists()
-            assert containers.IMAGES not in [each["Name"] for each in docker.volumes()["Volumes"]]
-        down(own, purge=True)
-        assert _left(docker, own, set()) == []
+        progress = Recording()
+        assert down(other, progress, purge=True)
+        assert "the images of the real nodes stay" in progress.text
         assert _left(docker, other, set()) == []
+        assert status(own).real_nodes == BOTH
+
+        up(settings(own, 0), toolchain)
+        assert _left_in_docker(docker, own) == []
+        assert status(own).running
+        with api_of(own) as api:
+            assert ready_nodes(api, REAL_NODES) == {}
+            assert ready_nodes(api, SIMULATED_NODES) == {"cpu-0": True, "cpu-1": True}
+        down(own, purge=True)
+        assert containers.IMAGES not in [each["Name"] for each in docker.volumes()["Volumes"]]
+        assert not own.exists()
     finally:
         for folder in (own, other):
             down(folder)

@@ -28,11 +28,11 @@ OF_POD = (
 )  # fmt: skip
 
 
-def _container(command: str, name: str = "main", **fields: Any) -> dict[str, Any]:
-    return {"name": name, "image": "trainform-pause:1", "command": [*SHELL, command], **fields}
+def _container(command: str, name: str = "main", /, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "image": "trainform-pause:1", "command": [*SHELL, command]} | fields
 
 
-def _pod(name: str, command: str = "exit 0", **fields: Any) -> dict[str, Any]:
+def _pod(name: str, command: str = "exit 0", /, **fields: Any) -> dict[str, Any]:
     """Return a pod. fields: of the pod (`OF_POD`), or of its container."""
     spec: dict[str, Any] = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "schedulerName": "volcano"}
     spec |= {key: fields.pop(key) for key in OF_POD if key in fields}
@@ -138,11 +138,8 @@ OBJECTS: dict[str, list[dict[str, Any]]] = {
     "secrets": [{"metadata": {"name": "given"}, "stringData": {"key": "hunter2"}}],
     "persistentvolumeclaims": [{"metadata": {"name": "shared"}, "spec": CLAIM}],
     "services": [
-        {
-            "metadata": {"name": "vip"},
-            "spec": {"clusterIP": "10.0.7.7", "selector": {"app": "server"}, "ports": [PORT]},
-        },
-        {"metadata": {"name": "pods"}, "spec": {"clusterIP": "None", "selector": {"app": "server"}, "ports": [PORT]}},
+        {"metadata": {"name": name}, "spec": {"clusterIP": address, "selector": {"app": "server"}, "ports": [PORT]}}
+        for name, address in (("vip", "10.0.7.7"), ("pods", "None"))
     ],
 }
 
@@ -153,15 +150,20 @@ def server(api: Api) -> str:
     for collection, bodies in OBJECTS.items():
         for body in bodies:
             api.create(f"{CORE}/{collection}", body)
-    command = "echo from server >/shared/server; echo ready; exec /busybox httpd -f -p 8080 -h /shared"
-    fields = {"nodeName": "cpu-real-1", "hostname": "server", "subdomain": "pods", "labels": {"app": "server"}}
-    probe = {"httpGet": {"path": "/server", "port": 8080}, "periodSeconds": 1}
-    volumes = [{"name": "shared", **VOLUMES["shared"]}]
-    mounts = [{"name": "shared", "mountPath": "/shared"}]
-    users = {"securityContext": {"runAsUser": 1001}}
-    api.create(
-        PODS, _pod("server", command, volumes=volumes, volumeMounts=mounts, readinessProbe=probe, **fields, **users)
-    )
+    command = "echo from server >/shared/server; exec /busybox httpd -f -p 8080 -h /shared"
+    fields: dict[str, Any] = {
+        "nodeName": "cpu-real-1",
+        "hostname": "server",
+        "subdomain": "pods",
+        "labels": {"app": "server"},
+    }
+    fields |= {
+        "volumes": [{"name": "shared", **VOLUMES["shared"]}],
+        "volumeMounts": [{"name": "shared", "mountPath": "/shared"}],
+        "readinessProbe": {"httpGet": {"path": "/server", "port": 8080}, "periodSeconds": 1},
+        "securityContext": {"runAsUser": 1001},
+    }
+    api.create(PODS, _pod("server", command, **fields))
     until(lambda: _status(api, "server").get("containerStatuses", [{}])[0].get("ready") is True)
     return "server"
 
@@ -211,46 +213,26 @@ def test_the_end_of_the_pod_is_reported_and_its_files_are_shared(
 
 # --- states
 
-# Name -> the pod, and its state: phase, reason and exit code of its container, restarts.
-STATES: dict[str, tuple[dict[str, Any], tuple[object, ...]]] = {
-    "completes": (_pod("completes"), ("Succeeded", "Completed", 0, 0)),
-    "fails": (_pod("fails", "exit 7"), ("Failed", "Error", 7, 0)),
-    "over-its-limit": (
-        _pod("over-its-limit", "exec /busybox dd if=/dev/zero of=/dev/null bs=256M count=1", resources=LIMITS),
-        ("Failed", "OOMKilled", 137, 0),
-    ),
-    "starts-again": (
-        _pod(
-            "starts-again",
-            "[ -f /disk/x ] && echo second && exec /busybox sleep 600; touch /disk/x; echo first; exit 1",
-            restartPolicy="OnFailure",
-            volumes=[{"name": "disk", "emptyDir": {}}],
-            volumeMounts=[{"name": "disk", "mountPath": "/disk"}],
-        ),
-        ("Running", True, None, 1),
-    ),
-    "root": (_pod("root", securityContext={"runAsNonRoot": True}), ("Pending", "CreateContainerConfigError", None, 0)),
-    "no-secret": (
-        _pod("no-secret", envFrom=[{"secretRef": {"name": "missing"}}]),
-        ("Pending", "CreateContainerConfigError", None, 0),
-    ),
-    "no-program": (_pod("no-program"), ("Failed", "StartError", 128, 0)),
-    "no-image": (_pod("no-image", imagePullPolicy="Never"), ("Pending", "ErrImageNeverPull", None, 0)),
-    "init-fails": (
-        _pod("init-fails", initContainers=[_container("exit 5", "init")]),
-        ("Failed", "PodInitializing", None, 0),
-    ),
-    "unready": (
-        _pod("unready", "exec /busybox sleep 600", readinessProbe={"exec": {"command": ["/none"]}, "periodSeconds": 1}),
-        ("Running", False, None, 0),
-    ),
-    "alive": (
-        _pod("alive", "exec /busybox sleep 600", livenessProbe={"exec": {"command": ["/busybox", "true"]}}),
-        ("Running", True, None, 0),
-    ),
+SLEEP = "exec /busybox sleep 600"
+BIG = "exec /busybox dd if=/dev/zero of=/dev/null bs=256M count=1"
+AGAIN = f"[ -f /disk/x ] && echo second && {SLEEP}; touch /disk/x; echo first; exit 1"
+DISK = {"volumes": [{"name": "disk", "emptyDir": {}}], "volumeMounts": [{"name": "disk", "mountPath": "/disk"}]}
+BROKEN, ERROR = {"exec": {"command": ["/busybox", "false"]}, "periodSeconds": 1}, "CreateContainerConfigError"
+# Name -> the command, fields of the pod, and its state: phase, reason or readiness, exit code, restarts.
+STATES: dict[str, tuple[str, dict[str, Any], tuple[object, ...]]] = {
+    "completes": ("exit 0", {}, ("Succeeded", "Completed", 0, 0)),
+    "fails": ("exit 7", {}, ("Failed", "Error", 7, 0)),
+    "over-its-limit": (BIG, {"resources": LIMITS}, ("Failed", "OOMKilled", 137, 0)),
+    "starts-again": (AGAIN, {"restartPolicy": "OnFailure", **DISK}, ("Running", True, None, 1)),
+    "root": ("exit 0", {"securityContext": {"runAsNonRoot": True}}, ("Pending", ERROR, None, 0)),
+    "no-secret": ("exit 0", {"envFrom": [{"secretRef": {"name": "missing"}}]}, ("Pending", ERROR, None, 0)),
+    "no-program": ("", {"command": ["/none"]}, ("Failed", "StartError", 128, 0)),
+    "no-image": ("", {"image": "none:1", "imagePullPolicy": "Never"}, ("Pending", "ErrImageNeverPull", None, 0)),
+    "init-fails": ("", {"initContainers": [_container("exit 5", "init")]}, ("Failed", "PodInitializing", None, 0)),
+    "unready": (SLEEP, {"readinessProbe": BROKEN}, ("Running", False, None, 0)),
+    "dead": (SLEEP, {"livenessProbe": BROKEN | {"failureThreshold": 1}}, ("Failed", "Error", 137, 0)),
+    "alive": (SLEEP, {"livenessProbe": {"exec": {"command": ["/busybox", "true"]}}}, ("Running", True, None, 0)),
 }
-STATES["no-program"][0]["spec"]["containers"][0]["command"] = ["/none"]
-STATES["no-image"][0]["spec"]["containers"][0]["image"] = "nowhere.example.com/none:1"
 
 
 def _state(status: dict[str, Any]) -> tuple[object, ...]:
@@ -262,18 +244,17 @@ def _state(status: dict[str, Any]) -> tuple[object, ...]:
 
 @pytest.fixture(scope="module")
 def _pods_of_all_states(api: Api) -> None:
-    for body, _ in STATES.values():
-        api.create(PODS, body)
+    for name, (command, fields, _) in STATES.items():
+        api.create(PODS, _pod(name, command, **fields))
 
 
 @pytest.mark.parametrize("name", STATES)
 def test_states(api: Api, _pods_of_all_states: None, name: str) -> None:
-    expected = STATES[name][1]
-    until(lambda: _state(_status(api, name)) == expected, 60)
+    until(lambda: _state(_status(api, name)) == STATES[name][2], 60)
 
 
 def test_the_output_before_a_restart_is_kept(api: Api, _pods_of_all_states: None) -> None:
-    until(lambda: _state(_status(api, "starts-again")) == STATES["starts-again"][1])
+    until(lambda: _state(_status(api, "starts-again")) == STATES["starts-again"][2])
     assert _log(api, "starts-again", "&previous=true") == ["first"]
     assert _log(api, "starts-again") == ["second"]
 
@@ -296,11 +277,9 @@ def test_port_forward_reaches_the_pod(folder: Path, server: str) -> None:
 
 def test_a_pod_on_the_host_network_has_the_name_and_address_of_its_node(api: Api, server: str) -> None:
     script = FUNCTIONS + "hostname; forward vip.default.svc.cluster.local"
-    volumes = {"volumes": [{"name": "bin", "emptyDir": {}}], "volumeMounts": [{"name": "bin", "mountPath": "/bin"}]}
-    api.create(
-        PODS,
-        _pod("host", script, hostNetwork=True, dnsPolicy="ClusterFirstWithHostNet", nodeName="cpu-real-1", **volumes),
-    )
+    fields = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet", "nodeName": "cpu-real-1"}
+    bin_ = {"volumes": [{"name": "bin", "emptyDir": {}}], "volumeMounts": [{"name": "bin", "mountPath": "/bin"}]}
+    api.create(PODS, _pod("host", script, **fields, **bin_))
     until(lambda: _status(api, "host").get("phase") == "Succeeded")
     assert _log(api, "host") == ["cpu-real-1", "10.0.7.7"]
     addresses = {each["type"]: each["address"] for each in api.get("/api/v1/nodes/cpu-real-1")["status"]["addresses"]}
