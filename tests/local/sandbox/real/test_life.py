@@ -33,7 +33,7 @@ from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.proof("starts, kills and stops, each with sandboxes of its own")
 
-CYCLES = 6  # 30 have been run too
+CYCLES = 4  # 30 have been run too
 SEED = 31
 BOTH = {"cpu-real-0": True, "cpu-real-1": True}
 LONGEST_LIFE = 12.0  # seconds until `up` is killed; it is ready earlier
