@@ -113,7 +113,6 @@ class RealRehearsal:
         self._names = {planned_name(pod): short_name(pod) for pod in workload.pods}
         self._records = Records(self._names)
         self._masked = Masker(workload.secrets)
-        self._paths = Paths(api)
 
     def run(self) -> Outcome:
         """Apply the objects, follow the job to its end, and return the outcome."""
@@ -124,7 +123,7 @@ class RealRehearsal:
             for body in self._made.bodies:
                 self._apply(body, end)
             deadline = time.monotonic() + self._options.timeout
-            job = self._paths.of(self._made.job)
+            job = path_of(self._made.job)
             namespace = self._made.job["metadata"]["namespace"]
             phase = Follower(self._api, namespace, job, self._records, self._write_line).run(deadline)
         problem = "" if phase == COMPLETED else "\n".join(escaped(self._masked(line)) for line in self._problem(phase))
@@ -138,7 +137,7 @@ class RealRehearsal:
         """Apply an object. Webhooks refuse some for a moment, since they do not see yet to what these refer."""
         while True:
             try:
-                self._api.apply(self._paths.of(body), body)
+                self._api.apply(path_of(body), body)
             except RequestError as error:
                 if time.monotonic() > end or error.status not in TRIED_AGAIN:
                     raise
@@ -166,21 +165,10 @@ class RealRehearsal:
         self._display.line(pod, self._masked(line))
 
 
-class Paths:
-    """Paths of objects in the API, by what the server says of their kinds."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self._kinds: dict[str, dict[str, tuple[str, bool]]] = {}
-
-    def of(self, body: Mapping[str, Any]) -> str:
-        """Return the path of the object."""
-        version, metadata = body["apiVersion"], body["metadata"]
-        root = f"/api/{version}" if "/" not in version else f"/apis/{version}"
-        if version not in self._kinds:
-            served = self._api.get(root)["resources"]
-            named = [kind for kind in served if "/" not in kind["name"]]
-            self._kinds[version] = {kind["kind"]: (kind["name"], kind["namespaced"]) for kind in named}
-        plural, namespaced = self._kinds[version][body["kind"]]
-        place = f"/namespaces/{metadata['namespace']}" if namespaced else ""
-        return f"{root}{place}/{plural}/{metadata['name']}"
+def path_of(body: Mapping[str, Any]) -> str:
+    """Return the path of an object in the API: an object without a namespace is the cluster's. The plurals of all kinds
+    are regular."""
+    version, kind, metadata = body["apiVersion"], body["kind"].lower(), body["metadata"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    place = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    return f"{root}{place}/{kind}{'es' if kind.endswith('s') else 's'}/{metadata['name']}"
