@@ -152,7 +152,7 @@ def qemu(work: Path, kernel: Path, drive: str) -> list[str]:
         "qemu-system-x86_64", "-accel", kind, "-cpu", processor, "-smp", str(CPUS), "-m", MEMORY,
         "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio",
         "-kernel", str(kernel / "boot" / f"vmlinuz-{version(kernel)}"), "-initrd", str(work / "initrd.img"),
-        "-append", f"console=ttyS0 loglevel=4 panic=-1 program={work / 'program'}",
+        "-append", f"console=ttyS0 loglevel=4 panic=-1 mitigations=off program={work / 'program'}",
         "-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap",
         "-drive", f"{drive},format=raw,if=virtio,cache=unsafe",
     ]  # fmt: skip

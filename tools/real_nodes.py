@@ -1,24 +1,27 @@
 """Check real nodes on this machine, and print what was measured: `python -m tools.real_nodes`.
 
-A pod has a CPU limit and grows over its memory limit, `hello` is rehearsed, and `down` leaves nothing. The exit code is
+A pod has a CPU limit and grows over its memory limit, `hello` completes, and `down` leaves nothing. The exit code is
 1 if something differs. `make node-v2` runs it on cgroup v2.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import docker
 
 from trainform.cli.progress import display
+from trainform.local.rehearsal.real.run import Paths
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.folder import FOLDER_VARIABLE, Layout
@@ -30,7 +33,8 @@ from trainform.local.sandbox.state import read_state
 CGROUPS = Path("/sys/fs/cgroup")
 NAME = "registry.example.com/library/python:3.12-slim"  # of the image in `hello`
 POD = "/api/v1/namespaces/default/pods/limits"
-SECONDS = 300.0
+SECONDS = 600.0
+ENDED = ("Succeeded", "Completed", "Failed", "Aborted", "Terminated")
 # v2, else v1: CPU time in µs per period of 100 ms, and bytes.
 PROGRAM = """
 cd /sys/fs/cgroup
@@ -47,30 +51,47 @@ def cgroup_version() -> int:
     return 2 if (CGROUPS / "cgroup.controllers").exists() else 1
 
 
-def run(*words: str) -> None:
-    """Run a command of trainform, and print how long it took. CalledProcessError if it fails."""
+def run(*words: str) -> str:
+    """Run a command of trainform, print how long it took, and return its output. CalledProcessError if it fails."""
     started = time.monotonic()
-    subprocess.run([sys.executable, "-m", "trainform", *words], check=True)
-    print(f"[{time.monotonic() - started:.1f} s] trainform {' '.join(words)}", flush=True)
+    done = subprocess.run([sys.executable, "-m", "trainform", *words], check=True, stdout=subprocess.PIPE, text=True)
+    print(f"trainform {' '.join(words)}: {time.monotonic() - started:.1f} s", flush=True)
+    return done.stdout
+
+
+def ended(api: Api, path: str, phase: Callable[[dict[str, Any]], str | None]) -> dict[str, Any]:
+    """Return the status of an object that has ended. AssertionError if it does not in time."""
+    end = time.monotonic() + SECONDS
+    status: dict[str, Any] = {}
+    while phase(status) not in ENDED:
+        status = api.get(path).get("status", {})
+        assert time.monotonic() < end, f"{path} has not ended: {status}"
+        time.sleep(0.2)
+    return status
+
+
+def run_hello(api: Api) -> tuple[str, list[str]]:
+    """Apply `hello` with its environment, as `pulumi up` does it; return the job's phase and what its pods wrote."""
+    paths = Paths(api)
+    stacks = [json.loads(run("render", stack, "--output", "json", "--quiet")) for stack in ("dev", "hello.dev")]
+    for body in chain(*stacks):
+        api.apply(paths.of(body), body)
+    job = next(body for body in stacks[1] if body["kind"] == "Job")
+    phase = ended(api, paths.of(job), lambda status: status.get("state", {}).get("phase"))["state"]["phase"]
+    pods = f"/api/v1/namespaces/{job['metadata']['namespace']}/pods"
+    names = sorted(pod["metadata"]["name"] for pod in api.get(pods)["items"])
+    return phase, [line for name in names for line in api.lines(f"{pods}/{name}/log")]
 
 
 def run_pod(api: Api) -> tuple[list[str], str, int]:
     """Run a pod with limits; return what it read of them, and why and with which code it ended."""
-    command = {"command": ["sh", "-c", PROGRAM], "resources": {"limits": LIMITS}}
-    spec = {
-        "schedulerName": "volcano",
-        "restartPolicy": "Never",
-        "containers": [{"name": "main", "image": NAME, **command}],
-    }
-    api.create(
-        POD.rpartition("/")[0], {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "limits"}, "spec": spec}
-    )
-    end = time.monotonic() + SECONDS
-    while (status := api.get(POD)["status"])["phase"] not in {"Succeeded", "Failed"}:
-        assert time.monotonic() < end, f"the pod has not ended: {status}"
-        time.sleep(0.2)
-    ended = status["containerStatuses"][0]["state"]["terminated"]
-    return " ".join(api.lines(f"{POD}/log")).split()[:3], str(ended["reason"]), int(ended["exitCode"])
+    main = {"name": "main", "image": NAME, "command": ["sh", "-c", PROGRAM], "resources": {"limits": LIMITS}}
+    spec = {"schedulerName": "volcano", "restartPolicy": "Never", "containers": [main]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "limits"}, "spec": spec}
+    api.create(POD.rpartition("/")[0], pod)
+    status = ended(api, POD, lambda status: status.get("phase"))
+    state = status["containerStatuses"][0]["state"]["terminated"]
+    return " ".join(api.lines(f"{POD}/log")).split()[:3], str(state["reason"]), int(state["exitCode"])
 
 
 def seconds_to_ready(node: dict[str, Any]) -> float:
@@ -110,15 +131,15 @@ def check(folder: Path) -> None:
         with Api(state.ports["kube-apiserver"], Certificates(Layout(folder).pki)) as api:
             for node in api.get(REAL_NODES)["items"]:
                 print(f"{node['metadata']['name']}: Ready after {seconds_to_ready(node):.0f} s")
+            started_pod = time.monotonic()
             read, reason, code = run_pod(api)
-        print(f"limits of the pod: {' '.join(read)}; it ended with {reason}, {code}")
-        assert (read, reason, code) == (EXPECTED, "OOMKilled", 137), EXPECTED
+            print(f"pod with limits {' '.join(read)}: {reason}, {code} ({time.monotonic() - started_pod:.1f} s)")
+            assert (read, reason, code) == (EXPECTED, "OOMKilled", 137), EXPECTED
+            phase, lines = run_hello(api)
+            print(f"hello: {phase}, {lines}")
+            assert (phase, lines) == ("Completed", ["rank 0 of 2", "rank 1 of 2"]), lines
     finally:
         run("sandbox", "down")
-    try:
-        run("rehearse", "hello", "--environment", "dev", "--image", image)
-    finally:
-        run("sandbox", "down", "--folder", str(folder.with_name("rehearsals")))
     left = [*left_over(client, ids)]
     assert not left, f"left over: {left}"
     print("nothing is left of the containers")
