@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 from tools import docker_daemon
-from tools.debian import environment, require, unpack
+from tools.debian import codename, environment, require, unpack
 from trainform.cli.progress import display
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
@@ -33,15 +33,14 @@ SCRIPTS = ROOT / "images" / "cgroup-v2"
 PROGRAMS = {
     "qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs", "modprobe": "kmod", "cpio": "cpio",
 }  # fmt: skip
-KERNEL = "linux-image-amd64"
+KERNEL = "linux-image-amd64"  # with 9p, which the kernel for clouds lacks
 MODULES = ("virtio_pci", "virtio_blk", "9pnet_virtio", "9p", "ext4", "crc32c_generic", "overlay")
 CPUS, MEMORY, DISK = 2, "8G", "40G"  # the disk's file has what was written alone
-SECONDS = 600.0
-EMULATED_SECONDS = 1800.0
-SAVE_SECONDS = 1200
+SECONDS, EMULATED_SECONDS = 600, 1800
+DOCKER_SECONDS = 1200
 EXIT = "exit code "
 LOAD = f"""
-"$0" -c 'import docker, sys; docker.from_env(timeout={SAVE_SECONDS}).images.load(sys.stdin.buffer)' <"$1"
+"$0" -c 'import docker, sys; docker.from_env(timeout={DOCKER_SECONDS}).images.load(sys.stdin.buffer)' <"$1"
 "$0" -m tools.docker_daemon stop
 """
 COMMAND = (sys.executable, "-m", "tools.real_nodes")
@@ -59,6 +58,8 @@ def run(command: list[str], progress: Progress) -> int:
         require(PROGRAMS, folder / "apt.log", progress)
         kernel = ensure_kernel(folder, progress)
         work = partial_folder(folder / "run")
+        if accelerator()[0] == "tcg":
+            progress.note("QEMU emulates the processor, since this machine has no hardware virtualization")
         try:
             write_initrd(work, kernel)
             disk = ensure_disk(folder, work, kernel, image, progress)
@@ -73,21 +74,21 @@ def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Pr
     if not disk.exists():
         for other in folder.glob("*.disk"):
             other.unlink()
-        with docker_client(SAVE_SECONDS, "a virtual machine") as client, (work / "image.tar").open("wb") as file:
+        with docker_client(DOCKER_SECONDS, "a virtual machine") as client, (work / "image.tar").open("wb") as file:
             file.writelines(client.get_image(image))
         (work / "disk").touch()
         subprocess.run(["mke2fs", "-q", "-t", "ext4", str(work / "disk"), DISK], env=environment(), check=True)
         with progress.step(f"loading {image} in a virtual machine"):
-            if boot(
-                work, kernel, f"file={work / 'disk'}", ["sh", "-euc", LOAD, sys.executable, str(work / "image.tar")]
-            ):
-                raise TrainformError(f"{image} cannot be loaded in the virtual machine", "read its console")
+            command = ["sh", "-euc", LOAD, sys.executable, str(work / "image.tar")]
+            if boot(work, kernel, f"file={work / 'disk'}", command):
+                raise TrainformError(f"{image} cannot be loaded in the virtual machine", "its console says why")
         (work / "disk").replace(disk)
     return disk
 
 
 def ensure_kernel(folder: Path, progress: Progress) -> Path:
     """Return the unpacked kernel with its modules and busybox; fetch it if it is missing. It is not installed."""
+    codename(Path("/etc/os-release").read_text())  # NotHereError if this is not Debian
     listed = subprocess.run(["apt-cache", "depends", KERNEL], capture_output=True, text=True, check=True).stdout
     package = next(line.split()[1] for line in listed.splitlines() if line.split()[0] == "Depends:")
     kernel = folder / package
@@ -96,6 +97,9 @@ def ensure_kernel(folder: Path, progress: Progress) -> Path:
         with progress.step(f"fetching {package}"):
             for each in (package, "busybox-static"):
                 unpack(each, part, log)
+            for name in ("bin", "lib"):  # newer releases have both in /usr
+                if not (part / name).exists():
+                    (part / "usr" / name).rename(part / name)
             run_logged(["depmod", "--basedir", str(part), version(part)], folder, environment(), log)
         part.replace(kernel)
     return kernel
@@ -123,21 +127,19 @@ def write_initrd(work: Path, kernel: Path) -> None:
     subprocess.run(pack, cwd=initrd, input=names, text=True, check=True)
 
 
-def program(work: Path, kernel: Path, command: list[str]) -> str:
+def program(kernel: Path, command: list[str]) -> str:
     """Return the second program of the virtual machine: settings, then init.sh."""
-    names = ("HOME", "PATH", *(name for name in os.environ if name.startswith("TRAINFORM_")))
-    settings = environment() | {
-        "KERNEL": str(kernel), "CHECKOUT": str(ROOT), "PYTHON": sys.executable,
-        "DOCKER_DATA": str(docker_daemon.daemon_folder()),
-    }  # fmt: skip
-    chosen = (*names, "KERNEL", "CHECKOUT", "PYTHON", "DOCKER_DATA")
-    lines = [f"export {name}={shlex.quote(settings[name])}" for name in chosen]
+    variables = environment()
+    settings = {name: value for name, value in variables.items() if name in {"HOME", "PATH"} or "TRAINFORM_" in name}
+    settings |= {"KERNEL": str(kernel), "CHECKOUT": str(ROOT), "PYTHON": sys.executable}
+    settings["DOCKER_DATA"] = str(docker_daemon.daemon_folder())
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in settings.items()]
     return "\n".join(["#!/bin/sh", *lines, f"set -- {shlex.join(command)}", (SCRIPTS / "init.sh").read_text()])
 
 
 def accelerator() -> tuple[str, str]:
-    """Return QEMU's accelerator and processor. /dev/kvm alone is not enough: some machines have it for kernels of
-    their own only, and run no other one."""
+    """Return QEMU's accelerator and processor. A machine without virtualization in its processor may have /dev/kvm too,
+    but runs only kernels that are made for that."""
     flags = Path("/proc/cpuinfo").read_text().split()
     usable = os.access("/dev/kvm", os.R_OK | os.W_OK) and ("vmx" in flags or "svm" in flags)
     return ("kvm", "host") if usable else ("tcg", "max")
@@ -161,7 +163,7 @@ def qemu(work: Path, kernel: Path, drive: str) -> list[str]:
 def boot(work: Path, kernel: Path, drive: str, command: list[str]) -> int:
     """Run a command in a virtual machine with this disk, print its console, and return the command's exit code.
     `TrainformError` if it does not end."""
-    (work / "program").write_text(program(work, kernel, command))
+    (work / "program").write_text(program(kernel, command))
     (work / "program").chmod(0o700)
     started, code = time.monotonic(), ""
     with subprocess.Popen(
