@@ -30,6 +30,7 @@ from trainform.local.sandbox.real.containers import LABEL
 from trainform.local.sandbox.real.start import ready_image
 from trainform.local.sandbox.state import read_state
 
+DOCKERFILE = Path(__file__).parent.parent / "images" / "cgroup-v2" / "Dockerfile"
 CGROUPS = Path("/sys/fs/cgroup")
 NAME = "registry.example.com/library/python:3.12-slim"  # of the image in `hello`
 POD = "/api/v1/namespaces/default/pods/limits"
@@ -118,8 +119,10 @@ def left_over(client: docker.DockerClient, ids: list[str]) -> Iterator[str]:
 
 def check(folder: Path) -> None:
     """Run everything in this folder. AssertionError, or CalledProcessError, where something differs."""
-    client = docker.from_env()
-    image = ready_image(display())
+    client = docker.from_env(timeout=600)
+    node_image, image = ready_image(display()), "trainform-python"
+    with DOCKERFILE.open("rb") as file:
+        client.images.build(fileobj=file, tag=image, buildargs={"NODE": node_image})
     run("sandbox", "up", "--environment", "dev", "--nodes", "real=1", "--timeout", f"{SECONDS:.0f}")
     try:
         started = client.containers.list(filters={"label": f"{LABEL}={folder}"})
