@@ -8,6 +8,7 @@ slower. The exit code is that of the command.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -16,13 +17,15 @@ import sys
 import time
 from pathlib import Path
 
+import docker
+
 from tools import docker_daemon
-from tools.debian import codename, environment, require, unpack
+from tools.debian import environment, require, unpack
+from tools.real_nodes import python_image
 from trainform.cli.progress import display
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import TrainformError
-from trainform.local.docker_daemon import docker_client
 from trainform.local.sandbox.real.start import ready_image
 from trainform.local.toolchain.cache import cache_folder, partial_folder, remove_partials
 from trainform.local.toolchain.ensure import ensure
@@ -40,7 +43,9 @@ SECONDS, EMULATED_SECONDS = 600, 1800
 DOCKER_SECONDS = 1200
 EXIT = "exit code "
 LOAD = f"""
-"$0" -c 'import docker, sys; docker.from_env(timeout={DOCKER_SECONDS}).images.load(sys.stdin.buffer)' <"$1"
+for archive in "$@"; do
+  "$0" -c 'import docker, sys; docker.from_env(timeout={DOCKER_SECONDS}).images.load(sys.stdin.buffer)' <"$archive"
+done
 "$0" -m tools.docker_daemon stop
 """
 COMMAND = (sys.executable, "-m", "tools.real_nodes")
@@ -69,17 +74,20 @@ def run(command: list[str], progress: Progress) -> int:
 
 
 def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Progress) -> Path:
-    """Return a disk on which Docker has the image. It is made once, since this takes minutes where QEMU emulates."""
+    """Return a disk on which Docker has the image of the nodes, and that of the check. It is made once, since this takes minutes where QEMU emulates."""
     disk = folder / f"{image.replace(':', '-')}.disk"
     if not disk.exists():
         for other in folder.glob("*.disk"):
             other.unlink()
-        with docker_client(DOCKER_SECONDS, "a virtual machine") as client, (work / "image.tar").open("wb") as file:
-            file.writelines(client.get_image(image))
+        archives = [work / "node.tar", work / "python.tar"]
+        with contextlib.closing(docker.from_env(timeout=DOCKER_SECONDS)) as client:
+            for archive, name in zip(archives, (image, python_image(client, image)), strict=True):
+                with archive.open("wb") as file:
+                    file.writelines(client.api.get_image(name))
         (work / "disk").touch()
         subprocess.run(["mke2fs", "-q", "-t", "ext4", str(work / "disk"), DISK], env=environment(), check=True)
         with progress.step(f"loading {image} in a virtual machine"):
-            command = ["sh", "-euc", LOAD, sys.executable, str(work / "image.tar")]
+            command = ["sh", "-euc", LOAD, sys.executable, *map(str, archives)]
             if boot(work, kernel, f"file={work / 'disk'}", command):
                 raise TrainformError(f"{image} cannot be loaded in the virtual machine", "its console says why")
         (work / "disk").replace(disk)
@@ -88,7 +96,6 @@ def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Pr
 
 def ensure_kernel(folder: Path, progress: Progress) -> Path:
     """Return the unpacked kernel with its modules and busybox; fetch it if it is missing. It is not installed."""
-    codename(Path("/etc/os-release").read_text())  # NotHereError if this is not Debian
     listed = subprocess.run(["apt-cache", "depends", KERNEL], capture_output=True, text=True, check=True).stdout
     package = next(line.split()[1] for line in listed.splitlines() if line.split()[0] == "Depends:")
     kernel = folder / package

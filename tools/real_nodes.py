@@ -52,6 +52,15 @@ def cgroup_version() -> int:
     return 2 if (CGROUPS / "cgroup.controllers").exists() else 1
 
 
+def python_image(client: docker.DockerClient, node_image: str) -> str:
+    """Return the name of the small image; build it if Docker does not have it."""
+    name = f"trainform-python:{node_image.rpartition(':')[2]}"
+    if not client.images.list(name):
+        with DOCKERFILE.open("rb") as file:
+            client.images.build(fileobj=file, tag=name, buildargs={"NODE": node_image})
+    return name
+
+
 def run(*words: str) -> str:
     """Run a command of trainform, print how long it took, and return its output. CalledProcessError if it fails."""
     started = time.monotonic()
@@ -120,9 +129,7 @@ def left_over(client: docker.DockerClient, ids: list[str]) -> Iterator[str]:
 def check(folder: Path) -> None:
     """Run everything in this folder. AssertionError, or CalledProcessError, where something differs."""
     client = docker.from_env(timeout=600)
-    node_image, image = ready_image(display()), "trainform-python"
-    with DOCKERFILE.open("rb") as file:
-        client.images.build(fileobj=file, tag=image, buildargs={"NODE": node_image})
+    image = python_image(client, ready_image(display()))
     run("sandbox", "up", "--environment", "dev", "--nodes", "real=1", "--timeout", f"{SECONDS:.0f}")
     try:
         started = client.containers.list(filters={"label": f"{LABEL}={folder}"})
