@@ -18,11 +18,12 @@ venv:
 setup: venv ## Create the environment and get the tool chain. `test`, `proof`, `rehearse` and `bench` run it.
 	@$(BIN)/trainform toolchain ensure
 
-demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods.
-	@$(BIN)/trainform demo
+demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods. With REAL=1 a small one for real, in Docker.
+	@$(BIN)/trainform demo $(if $(REAL),--real)
 
-stop: venv ## Stop the sandbox of `make demo` and remove its state.
+stop: venv ## Stop the sandboxes of `make demo` and of rehearsals, and remove their state.
 	@$(BIN)/trainform sandbox down
+	@test ! -d .trainform/rehearsals || $(BIN)/trainform sandbox down --folder .trainform/rehearsals
 
 # `make test` needs these add-ons; `make proof` needs all of them.
 ADDONS_OF_TEST  := trainer,jobset
@@ -41,8 +42,10 @@ proof: setup ## Run the tests that `make test` leaves out: all operators, genera
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
 	@$(PYTEST) --part proof
 
-rehearse: setup image ## Run real launchers as containers, in the pods that the real controller created.
-	@$(BIN)/python -m pytest tests/engine/test_rehearsals.py tests/local/rehearsal/test_worlds.py
+rehearse: setup image ## Run real launchers: on real nodes, and emulated in the pods that the real controller created.
+	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
+	@$(PYTEST) tests/engine/test_real_rehearsals.py tests/engine/test_rehearsals.py \
+		tests/engine/test_rehearsals_of_operators.py tests/local/rehearsal/test_worlds.py
 
 image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image
@@ -57,7 +60,8 @@ lint: venv
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/lint-imports --no-cache --no-logo
-	@git ls-files -z '*.sh' | xargs -0 $(BIN)/shellcheck --shell sh
+	@git grep -Lz '^#!/bin/bash' '*.sh' | xargs -0 $(BIN)/shellcheck --shell sh
+	@git grep -lz '^#!/bin/bash' '*.sh' | xargs -0 $(BIN)/shellcheck
 	@$(BIN)/shellcheck .ci/run
 	@$(SITE)
 

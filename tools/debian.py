@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -16,9 +15,7 @@ from trainform.local.toolchain.running import run_logged
 
 LOCK_SECONDS = 300  # another apt process may have the lock
 SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"  # of dockerd and iptables; not on every user's PATH
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 APT = ["apt-get", "-o", f"DPkg::Lock::Timeout={LOCK_SECONDS}"]
-TARGETS = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]
 
 
 class NotHereError(TrainformError):
@@ -102,32 +99,3 @@ def _unpack(package: str, verb: Sequence[str], folder: Path, log: Path) -> None:
     for fetched in sorted(archives.glob("*.deb")):
         run_logged(["dpkg-deb", "--extract", str(fetched), "."], folder, environment(), log)
     shutil.rmtree(folder / "apt")
-
-
-def codename(os_release: str) -> str:
-    """Return the code name in /etc/os-release, such as `bookworm`. Raises `NotHereError` if this is not Debian."""
-    fields = dict(line.split("=", 1) for line in os_release.splitlines() if "=" in line)
-    fields = {name: value.strip("\"'") for name, value in fields.items()}
-    if fields.get("ID") != "debian" or "VERSION_CODENAME" not in fields:
-        raise NotHereError(
-            f"the image is made from this machine's Debian packages, but this is {fields.get('NAME', 'not Debian')}",
-            "run it on Debian 12 or later",
-        )
-    return fields["VERSION_CODENAME"]
-
-
-def archive(targets: str, release: str) -> str:
-    """Return the URL of Debian's archive from apt's index targets (lines of `URL release component`). Raises
-    `NotHereError`."""
-    for line in targets.splitlines():
-        address, _, rest = line.partition(" ")
-        if rest == f"{release} main":
-            return address
-    raise NotHereError(f"this machine's apt has no source for {release} main", "see sources.list(5)")
-
-
-def source_line(suite: str) -> str:
-    """Return the line of sources.list for another suite in the archive that this machine's apt uses."""
-    release = codename(Path("/etc/os-release").read_text())
-    targets = subprocess.run(TARGETS, env=environment(), capture_output=True, text=True, check=True).stdout
-    return f"deb [signed-by={KEYRING}] {archive(targets, release)} {suite} main"

@@ -24,12 +24,13 @@ import docker
 import docker.errors
 
 from tools import docker_daemon
-from tools.debian import NotHereError, environment, require, source_line
+from tools.debian import NotHereError, environment, require
 from trainform.cli.progress import display
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import TrainformError
 from trainform.local.toolchain.cache import cache_folder, partial_folder, remove_partials
+from trainform.local.toolchain.debian import source_line
 from trainform.local.toolchain.running import run_logged
 
 INPUTS = Path(__file__).parent.parent / "images" / "rehearsal"
@@ -156,6 +157,10 @@ def build(name: str, folder: Path, progress: Progress) -> None:
     log.unlink(missing_ok=True)
     require(PROGRAMS, log, progress)
     source = source_line(SUITE)
+    if source is None:
+        raise NotHereError(
+            "the image is made of Debian's packages, but this is not Debian", "run it on Debian 12 or later"
+        )
     work = partial_folder(folder / "build")
     try:
         with progress.step("[1/3] rehearsal image: packages of PyPI"):

@@ -98,3 +98,6 @@ STACK_ANNOTATION = f"{LABEL_PREFIX}stack"  # of the record of what is deployed: 
 POLICY_PACK = "trainform"  # the name of the policy pack of a project
 KUBE_SYSTEM = "kube-system"  # the namespace that every cluster has, whose UID is the cluster's identity
 SANDBOX_CONTEXT = "trainform-sandbox"  # the context in each sandbox's kubeconfig; the cluster's name begins with it
+# The kind of a sandbox's node, real or simulated, and the bytes of memory that the pods of a real one can really use.
+NODES_LABEL, SIMULATED, REAL = "trainform.dev/nodes", "simulated", "real"
+REAL_MEMORY = "sandbox.trainform.dev/memory"

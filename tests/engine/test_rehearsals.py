@@ -131,13 +131,18 @@ IN_MAKE_TEST = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.shows(IN_MAKE_TEST[name])] if name in IN_MAKE_TEST else [])
-        for name in CASES
-    ],
-)
+IN_PROOF = ("accelerate", "mpi-4-apart")
+ONCE_MORE = pytest.mark.rehearsal("the emulated way of what real nodes show")
+
+
+def part(name: str) -> list[pytest.MarkDecorator]:
+    """Return the mark of a case."""
+    if name in IN_MAKE_TEST:
+        return [pytest.mark.shows(IN_MAKE_TEST[name])]
+    return [] if name in IN_PROOF else [ONCE_MORE]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=part(name)) for name in CASES])
 def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
     case = CASES[name]
     output = rehearse(name, "--probe").succeeded()

@@ -12,7 +12,7 @@ import pytest
 from tests.engine.conftest import own_project
 from tests.engine.live import Live
 from tests.engine.rehearsing import Rehearsals, brought_up
-from tests.engine.test_rehearsals import APART, TRAIN, Case, formed
+from tests.engine.test_rehearsals import APART, ONCE_MORE, TRAIN, Case, formed
 from tests.local.rehearsal.conftest import docker_daemon, image
 
 pytestmark = pytest.mark.proof("every operator's pods as containers")
@@ -73,7 +73,10 @@ def rehearse(
         yield brought_up(project, experiments, addons_live, image)
 
 
-@pytest.mark.parametrize("name", ON)
+IN_PROOF = ("mpijob", "kubedl-tfjob")
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in IN_PROOF else [ONCE_MORE]) for name in ON])
 def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
     _, case = ON[name]
     output = rehearse(name, "--probe").succeeded()

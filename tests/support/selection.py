@@ -3,7 +3,8 @@
 `make test` (`--part test`) runs every test that needs nothing but Python, and of those on real parts (engine, control
 plane, containers) the ones that show that a kind of thing works: `@pytest.mark.shows("what")`. `make proof` (`--part
 proof`) runs the rest: `@pytest.mark.proof("why make test does without it")`. The mark that is closest to a test counts:
-of its parameters, its function, its file. A test on real parts without a mark is an error of the collection, so that
+of its parameters, its function, its file. `@pytest.mark.rehearsal("why")` leaves a test to `make rehearse`. A test on
+real parts without a mark is an error of the collection, so that
 each has its place and a reason for it.
 """
 
@@ -15,17 +16,18 @@ from tests.support.scheduling import misplaced
 
 # Fixtures that start real parts and take seconds to minutes: a test with one of these needs a mark.
 REAL_PARTS = frozenset(["toolchain", "sandbox", "addons", "image", "docker_daemon", "browser"])
-SHOWS, PROOF = "shows", "proof"
+SHOWS, PROOF, REHEARSAL = "shows", "proof", "rehearsal"
 MARKERS = (
     f"{SHOWS}(what): a test on real parts that `make test` runs: it shows that this kind of thing works.",
     f"{PROOF}(why): a test of `make proof`, and why `make test` does without it.",
+    f"{REHEARSAL}(why): a test of `make rehearse` alone, and why the others do without it.",
 )
 
 
 def place(item: pytest.Item) -> str:
-    """`test` or `proof`."""
+    """`test`, `proof` or `rehearsal`."""
     mark = _closest(item)
-    return "proof" if mark is not None and mark.name == PROOF else "test"
+    return "test" if mark is None or mark.name == SHOWS else mark.name
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -42,7 +44,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def _closest(item: pytest.Item) -> pytest.Mark | None:
-    marks = [mark for node in item.listchain() for mark in node.own_markers if mark.name in (SHOWS, PROOF)]
+    marks = [mark for node in item.listchain() for mark in node.own_markers if mark.name in (SHOWS, PROOF, REHEARSAL)]
     return marks[-1] if marks else None
 
 

@@ -54,14 +54,13 @@ def suggestion(command: str, word: str, verbs: Collection[str]) -> str:
 
 
 class AsTyped:
-    """The conversion of arguments, which leaves a text, and a value of the right type, as it is. typer's own builds a
-    model for each argument, and imports pydantic for it: half of the time until `trainform review` starts the engine.
-    """
+    """The conversion of arguments, which leaves texts, and values of the right type, as they are: typer would import
+    pydantic, which is half of the time until `trainform review` starts the engine."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the value of a parameter, converted if its annotation says another type."""
         kind = param.type_descriptor.annotation
-        if value is None:
+        if value is None:  # the default of an option without one
             return () if param.multiple or param.nargs == -1 else None
         if isinstance(kind, type) and isinstance(value, kind):
             return value

@@ -6,10 +6,12 @@ import os
 import shlex
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+import typer
+from msgspec import Struct, structs
 from rich.rule import Rule
 from rich.table import Table
 
@@ -22,11 +24,14 @@ from trainform.console.progress import Progress
 from trainform.console.screen import Screen, screen
 from trainform.errors import TrainformError
 from trainform.job.check import check_experiment
+from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.control import up
 from trainform.local.sandbox.exports import UNSET, exports
-from trainform.local.sandbox.folder import chosen_folder
+from trainform.local.sandbox.folder import Layout, chosen_folder
 from trainform.local.sandbox.project_copy import copy_project
 from trainform.local.sandbox.settings import settings_from_environment
+from trainform.local.sandbox.state import read_state
 from trainform.local.toolchain.ensure import PendingWork, ensure, pending_work
 from trainform.local.toolchain.parts import build_time
 from trainform.local.toolchain.releases import DOWNLOAD_GB
@@ -34,30 +39,40 @@ from trainform.manifests.objects import pod_selector
 from trainform.plan.model import Plan
 from trainform.spec.load import load_environment, project_root
 
-EXPERIMENT, ENVIRONMENT = "sdxl-lora", defaults.ENVIRONMENT
-STACK = f"{EXPERIMENT}.{ENVIRONMENT}"
+SIMULATED, REAL, ENVIRONMENT = "sdxl-lora", "hello", defaults.ENVIRONMENT
+REAL_NODES = 2
 PODS_SECONDS = 60.0
+STARTED = ("Running", "Succeeded", "Failed")
 
-NEXT = f"""
+NEXT = """
 Now try it yourself, in a copy of the project; your clone does not change:
 
-  cd {{folder}}
+  cd {folder}
   source .venv/bin/activate; eval "$(trainform sandbox env)"
 
-  change    edit stacks/experiments/{EXPERIMENT}.yaml there: the image, say
-  review    trainform plan {EXPERIMENT} -e {ENVIRONMENT}          ranks, ports, variables
-            trainform review {STACK}           what a change does
-            pulumi preview -s {STACK} --diff   what changes, and how
-  apply     pulumi up -s {STACK}
-  destroy   pulumi destroy -s {STACK}          the claim stays
-  stop      trainform sandbox down                   the copy stays
+{rows}
 
 In the clone, `make stop` stops the sandbox too, and `make demo` continues.
 """
+ROWS = (
+    ("change", "edit stacks/experiments/{experiment}.yaml there: the image, say", ""),
+    ("review", "trainform plan {experiment} -e {environment}", "ranks, ports, variables"),
+    ("", "trainform review {stack}", "what a change does"),
+    ("", "pulumi preview -s {stack} --diff", "what changes, and how"),
+    ("apply", "pulumi up -s {stack}", ""),
+    ("destroy", "pulumi destroy -s {stack}", "the claim stays"),
+    ("stop", "trainform sandbox down", "the copy stays"),
+)
 
 
-def command() -> None:
-    """Run a four-node job on the sandbox: preview, up, and its pods.
+RealOption = Annotated[bool, typer.Option("--real", help="Run a smaller job for real, on nodes that are containers.")]
+
+
+def command(real: RealOption = False) -> None:
+    """Run a job on the sandbox: preview, up, and its pods.
+
+    Four nodes with accelerators are simulated. With --real, the two pods of a job without accelerators run in Docker
+    containers with a kubelet, and their output is shown.
 
     First it shows the job and its objects; then it installs the tool chain if that is missing. Another run continues
     where the last one ended.
@@ -65,11 +80,12 @@ def command() -> None:
     It works in a copy of the project next to the sandbox (.trainform/sandbox-demo), since Pulumi writes into the files
     of stacks: the project itself does not change. Your edits in the copy stay there, and the demo uses them.
     """
+    experiment = REAL if real else SIMULATED
     console = screen()
     root = project_root()
-    if not (root / "stacks" / "experiments" / f"{EXPERIMENT}.yaml").is_file():
+    if not (root / "stacks" / "experiments" / f"{experiment}.yaml").is_file():
         raise TrainformError(
-            f"there is no experiment {EXPERIMENT} here: the demo runs in a clone of trainform",
+            f"there is no experiment {experiment} here: the demo runs in a clone of trainform",
             "run it in a clone; or run `trainform init` in an empty folder, which shows how to run an experiment on "
             "the sandbox",
         )
@@ -77,37 +93,65 @@ def command() -> None:
     sandbox = chosen_folder(None)
     folder = copy_project(root, sandbox, progress)
     environment = load_environment(ENVIRONMENT, folder).or_raise()
-    job = check_experiment(EXPERIMENT, ENVIRONMENT, root=folder).or_raise()
-    plan = job.plan
-    settings = settings_from_environment(environment, sandbox)
+    job = check_experiment(experiment, ENVIRONMENT, root=folder).or_raise()
+    plan, stack = job.plan, f"{experiment}.{ENVIRONMENT}"
+    settings = structs.replace(settings_from_environment(environment, sandbox), real=REAL_NODES if real else 0)
     echo(*headline(plan, None, (), terminal_width()))
     echo(*(f"  {manifest.body['kind']:<21}  {manifest.body['metadata']['name']}" for manifest in job.manifests))
-    _show_pending(pending_work())
-    up(settings, ensure(progress), progress)
+    _show_pending(pending_work(), experiment)
+    toolchain = ensure(progress)
+    if real:
+        _load_image(job.experiment.image, sandbox, progress)
+    up(settings, toolchain, progress)
     shell = _shell(console, folder, sandbox)
 
     console.print(Rule("The environment: namespace, queue and shared claims"))
     shell.run("pulumi", "stack", "select", "--create", "--non-interactive", ENVIRONMENT)
     shell.watch("pulumi", "up", "-s", ENVIRONMENT, "--yes", "--skip-preview")
-    console.print(
-        Rule(f"The experiment: {plan.totals.pods} nodes, {sum(plan.totals.accelerators.values())} accelerators")
-    )
-    shell.run("pulumi", "stack", "select", "--create", "--non-interactive", STACK)
-    shell.watch("pulumi", "preview", "-s", STACK)
-    shell.watch("pulumi", "up", "-s", STACK, "--yes", "--skip-preview")
+    accelerators = sum(plan.totals.accelerators.values())
+    console.print(Rule(f"The experiment: {plan.totals.pods} nodes, {accelerators} accelerators"))
+    shell.run("pulumi", "stack", "select", "--create", "--non-interactive", stack)
+    shell.watch("pulumi", "preview", "-s", stack)
+    shell.watch("pulumi", "up", "-s", stack, "--yes", "--skip-preview")
 
     console.print(Rule("Its pods, placed as a gang by Volcano"))
-    console.print(_table(plan, _running_pods(plan, progress)))
-    echo(*NEXT.format(folder=shlex.quote(str(folder))).split("\n"))
+    console.print(_table(plan, _started_pods(plan, progress)))
+    if real:
+        echo("", *_output(plan, sandbox))
+    echo(*_next(folder, experiment).split("\n"))
 
 
-def _show_pending(pending: PendingWork) -> None:
+def _next(folder: Path, experiment: str) -> str:
+    names = {"experiment": experiment, "environment": ENVIRONMENT, "stack": f"{experiment}.{ENVIRONMENT}"}
+    rows = (f"  {verb:<10}{text.format(**names):<37} {what}".rstrip() for verb, text, what in ROWS)
+    return NEXT.format(folder=shlex.quote(str(folder)), rows="\n".join(rows))
+
+
+def _load_image(name: str, sandbox: Path, progress: Progress) -> None:
+    """Let the nodes' own image, which has Python, be the image of the job."""
+    from trainform.local.sandbox.real.start import NODE_IMAGE, ready_images
+
+    ready_images({NODE_IMAGE: name}, sandbox, progress)
+
+
+def _output(plan: Plan, sandbox: Path) -> Iterator[str]:
+    """Yield each line that the pods have written, after the pod's name."""
+    state = read_state(Layout(sandbox))
+    if state is None:
+        return
+    with Api(state.ports["kube-apiserver"], Certificates(Layout(sandbox).pki)) as api:
+        for pod in plan.pods():
+            for line in api.lines(f"/api/v1/namespaces/{plan.namespace}/pods/{pod.name}/log?follow=true"):
+                yield f"{pod.name} | {line}"
+
+
+def _show_pending(pending: PendingWork, experiment: str) -> None:
     """Print how the missing tools are installed, and commands to try until then."""
     ways = [f"downloaded ({DOWNLOAD_GB} GB)"] if pending.downloads else []
     ways += [f"built ({build_time(pending.parts)})"] if pending.parts else []
     if ways:
         echo("", f"The tool chain is {' or '.join(ways)}, once. Meanwhile, in another terminal here:")
-        echo(*(f"  .venv/bin/trainform {verb} {EXPERIMENT} -e {ENVIRONMENT}" for verb in ("plan", "render")))
+        echo(*(f"  .venv/bin/trainform {verb} {experiment} -e {ENVIRONMENT}" for verb in ("plan", "render")))
 
 
 def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:
@@ -153,17 +197,17 @@ class Shell(Struct, frozen=True):
             )
 
 
-def _running_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:
-    """Return the pods when all of them run, or after a time limit."""
+def _started_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:
+    """Return the pods when all of them have started, or after a time limit."""
     cluster = Cluster(plan.context)
     selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
     deadline = time.monotonic() + PODS_SECONDS
     with progress.step("waiting for the gang") as step:
         while True:
             pods = cluster.find_all("Pod", plan.namespace, selector)
-            running = sum(pod["status"].get("phase") == "Running" for pod in pods)
-            step.update(f"waiting for the gang: {running} of {plan.totals.pods} pods run")
-            if running == plan.totals.pods or time.monotonic() > deadline:
+            started = sum(pod["status"].get("phase") in STARTED for pod in pods)
+            step.update(f"waiting for the gang: {started} of {plan.totals.pods} pods run")
+            if started == plan.totals.pods or time.monotonic() > deadline:
                 return pods
             time.sleep(0.2)
 

@@ -71,13 +71,13 @@ GROUPS = {
         "stacks": "List the experiments that are deployed: phase, accelerators, age, cost",
         "destroy": "Delete the resources of a stack",
         "drift": "List changes made outside Pulumi since the last `pulumi up`",
-        "rehearse": "Run the job's pods as containers on this machine",
+        "rehearse": "Run the job on real nodes on this machine",
     },
     "This machine": {
         "doctor": "Check this machine and the cluster, and show how to install what is missing",
-        "sandbox": "Start and stop a real control plane with simulated nodes",
+        "sandbox": "Start and stop a real control plane with simulated or real nodes",
         "toolchain": "Install Pulumi, its plugins and the sandbox's programs",
-        "demo": "Run a four-node job on the sandbox: preview, up, and its pods",
+        "demo": "Run a job on the sandbox: preview, up, and its pods",
     },
     "Editors and shells": {
         "schema": "Write the JSON Schemas of both files and of the reports",

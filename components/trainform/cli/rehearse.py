@@ -1,4 +1,4 @@
-"""`trainform rehearse`: the plan's pods as containers on this machine."""
+"""`trainform rehearse`: the job on real nodes, or its pods as containers, on this machine."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ PROBE = "Run a small program instead of the training: ranks, world size, an all-
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
 CLAIM = "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated."
 EMULATE = (
-    "Run the pods as containers of Docker, without a cluster. Always so with --from-cluster and --claim, for MPIJobs, "
-    "and where real nodes cannot run."
+    "Run the pods as containers of Docker, without a cluster. So do --from-cluster, --claim, and machines where real "
+    "nodes cannot run."
 )
 EmulateOption = Annotated[bool, typer.Option("--emulate", help=EMULATE)]
 ProcessesOption = Annotated[int | None, option("N", PROCESSES, "--processes", min=1)]
@@ -110,6 +110,8 @@ def _why_emulated(job: RenderedJob, options: Options, *, from_cluster: bool) -> 
         return "the pods are those of another cluster"
     if options.claims:
         return "folders of this machine take the place of claims"
+    if job.experiment.runtime is not None:
+        return f"the pod templates are those of the runtime {job.experiment.runtime.name}"
     if job.plan.naming.agent is not None:
         return "the operator's launcher needs an image with its own kubectl"
     return no_real_nodes()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from trainform.local.sandbox.status import SandboxStatus
     from trainform.spec.environment import Environment
 
-app = App(help="Start and stop a real control plane with simulated nodes.")
+app = App(help="Start and stop a real control plane with simulated or real nodes.")
 
 NOT_RUNNING = 1
 REAL_NODES, MOST_REAL_NODES = 2, 64
@@ -43,7 +43,8 @@ WITH = (
     f"Also run these operators: {candidates.ADD_ONS}; several with commas. Each is built once. They stay until `down`."
 )
 PURGE = (
-    "Also remove the folder with the logs and the passphrase. Secrets in stack files can no longer be read after that."
+    "Also remove the folder with the logs and the passphrase, and the images of real nodes if it had any. Secrets in "
+    "stack files can no longer be read after that."
 )
 EnvironmentOption = Annotated[str | None, environment_option(ENVIRONMENT)]
 FolderOption = Annotated[Path | None, option("DIR", FOLDER, "--folder")]
@@ -90,9 +91,11 @@ def up_command(
     count, following = sum(pool.count for pool in settings.pools), f'eval "$(trainform sandbox env{option})"'
     if form is Form.JSON:
         place = {"folder": str(settings.folder), "url": sandbox.url, "context": sandbox.context, "uid": sandbox.uid}
-        echo_json({"ok": True, **place, "nodes": count, "addons": list(settings.addons), "next": [following]})
+        numbers = {"nodes": count, "real_nodes": sandbox.real_nodes}
+        echo_json({"ok": True, **place, **numbers, "addons": list(settings.addons), "next": [following]})
         return
-    echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {count} nodes")
+    real_nodes = f", {sandbox.real_nodes} real nodes" if sandbox.real_nodes else ""
+    echo(f"sandbox up: {sandbox.url}, {spell_contexts(sandbox.context, settings.contexts)}, {count} nodes{real_nodes}")
     note(f"next: {following}")
 
 
@@ -128,8 +131,8 @@ def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
 def load_command(image: ImageArgument, name: NameOption = None, folder: FolderOption = None, *, form: Form) -> None:
     """Import an image of this machine's Docker for real nodes.
 
-    It is imported once for all sandboxes and stays after `down`; `down --purge` removes all images. Real nodes that run
-    are started anew, and their pods with them.
+    It is imported once for all sandboxes and stays after `down`; `down --purge` of a sandbox with real nodes removes
+    all images. Real nodes that run are started anew, and their pods with them.
     """
     from trainform.cli.progress import display
     from trainform.local.sandbox.folder import chosen_folder
@@ -202,12 +205,17 @@ def _print(found: SandboxStatus) -> None:
         numbers = ["" if number is None else str(number) for number in (row.pid, row.port)]
         table.add_row(row.name, state, *numbers, str(row.log.relative_to(found.folder)))
     console.print(table)
-    nodes = (
-        f"{found.nodes_ready} of {found.nodes} nodes ready, API server {found.url}" if found.running else "not running"
-    )
+    nodes = f"{found.nodes_ready} of {found.nodes} nodes ready{_real_nodes(found)}, API server {found.url}"
+    state = nodes if found.running else "not running"
     addons = f", add-ons {', '.join(found.addons)}" if found.addons else ""
     console.print()
-    console.print(f"{nodes}{addons}, folder {found.folder}", soft_wrap=True)
+    console.print(f"{state}{addons}, folder {found.folder}", soft_wrap=True)
+
+
+def _real_nodes(found: SandboxStatus) -> str:
+    """Return the part of the last line that counts and names real nodes."""
+    real = found.real_nodes
+    return f", {sum(real.values())} of {len(real)} real nodes ready ({', '.join(real)})" if real else ""
 
 
 @app.verb("env")

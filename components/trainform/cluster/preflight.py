@@ -18,6 +18,7 @@ from trainform.backends.backend import BACKENDS, Existing
 from trainform.cluster import dry_run, pod_references
 from trainform.cluster.api import Answer, NotReadError, Request, each
 from trainform.cluster.client import Cluster
+from trainform.cluster.identity import is_sandbox
 from trainform.cluster.live_objects import ServedKind, collection, find_job, path_of
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
@@ -28,6 +29,7 @@ from trainform.plan.record import read_record, unmark
 from trainform.spec.quantities import amount
 
 CLAIM = "PersistentVolumeClaim"
+NODE_SELECTOR, GIB = "scheduler.alpha.kubernetes.io/node-selector", 2**30
 JUDGED_HERE = (CLAIM, "PriorityClass")
 OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
 
@@ -60,6 +62,8 @@ def check_job(
             partial(_ask_server, cluster, plan, manifests, made_here, expected, stack),
             partial(_namespace_owner, namespace, plan),
         ]
+    if is_sandbox(cluster.api):
+        checks.append(partial(_real_memory, cluster, plan, manifests, namespace))
     return _checked(cluster, checks)
 
 
@@ -258,6 +262,27 @@ def _namespace_owner(found: Answer, plan: Plan) -> Outcome:
         return Outcome()
     fix = f"set `trainform:environment` of the stack to {owner}, or give {plan.environment} another namespace"
     return refused(f"{what} belongs to the environment {owner}, and not to {plan.environment}", fix)
+
+
+def _real_memory(cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], namespace: Answer) -> Outcome:
+    """Check that the pods ask for no more memory than the real nodes of a sandbox have: they say what the environment
+    says, and their containers have a limit."""
+    selector = {"labelSelector": f"{defaults.NODES_LABEL}={defaults.REAL}"}
+    nodes = cluster.api.find_all("/api/v1/nodes", "list the nodes", parameters=selector)
+    chosen = mapping(mapping(namespace.body.get("metadata")).get("annotations")).get(NODE_SELECTOR, "")
+    asked = sum(
+        template.replicas * template.pod_request("memory")
+        for template in BACKENDS[plan.backend].templates(plan, manifests)
+    )
+    there = sum(int(node["metadata"]["annotations"][defaults.REAL_MEMORY]) for node in nodes)
+    if not nodes or defaults.SIMULATED in str(chosen) or asked <= there:
+        return Outcome()
+    shown = [f"{size / GIB:.1f} GiB" for size in (asked, there)]
+    return refused(
+        f"the pods ask for {shown[0]} of memory together, and the real nodes of this sandbox have {shown[1]}",
+        f"ask for less; or `trainform rehearse {plan.experiment} -e {plan.environment}`, which runs CPU processes; or "
+        "`trainform sandbox up --nodes simulated`",
+    )
 
 
 QUEUES = "Volcano"

@@ -1,3 +1,3 @@
 """The local machine: tool chain, sandbox, rehearsal, doctor, and the files of a new project."""
 
-__all__ = ["doctor", "rehearsal", "sandbox", "scaffold", "toolchain"]
+__all__ = ["docker_daemon", "doctor", "rehearsal", "sandbox", "scaffold", "toolchain"]

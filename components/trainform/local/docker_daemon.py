@@ -52,6 +52,15 @@ def daemon_version(seconds: int) -> str:
         return str(client.version()["Version"])
 
 
+def docker_answers() -> bool:
+    """Return True if a daemon answers."""
+    try:
+        connect(10).close()
+    except TrainformError:
+        return False
+    return True
+
+
 def no_real_nodes(seconds: int = 10) -> str:
     """Return why real nodes cannot run here; "" if they can. TrainformError if no daemon answers."""
     if platform.system() != "Linux":

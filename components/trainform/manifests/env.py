@@ -1,9 +1,8 @@
 """The `env` of containers.
 
-Some controllers append variables of their own, such as MASTER_ADDR, to every container, and the last entry of a name
-wins. Where the plan or the user sets one of these, the template has its value as TRAINFORM_KEPT_MASTER_ADDR, a
-reference `$(MASTER_ADDR)` becomes one to that name, and the command begins with
-`env MASTER_ADDR=$(TRAINFORM_KEPT_MASTER_ADDR)`.
+Some controllers append variables, such as MASTER_ADDR, to every container, and the last entry of a name wins. The value
+of the plan or the user is then in TRAINFORM_KEPT_MASTER_ADDR, references `$(MASTER_ADDR)` lead to it, and the command
+begins with `env MASTER_ADDR=$(TRAINFORM_KEPT_MASTER_ADDR)`.
 """
 
 from __future__ import annotations

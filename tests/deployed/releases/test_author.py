@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.leaks import HUB_TOKEN
-from trainform.deployed.releases.author import author
+from trainform.deployed.releases.release_files import author
 from trainform.errors import MASK
 
 

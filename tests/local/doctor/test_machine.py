@@ -16,7 +16,7 @@ from tests.local.doctor.conftest import Program, request
 from trainform.local.doctor import machine as looks
 from trainform.local.doctor.check_runs import Finding, State
 from trainform.local.toolchain.cache import toolchain_folder
-from trainform.local.toolchain.origins import MODE_VARIABLE
+from trainform.local.toolchain.needs import MODE_VARIABLE
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PULUMI_PARTS
 
 PYTHON = {"python": Finding(State.OK, "", details={"path": "python3", "pulumi-kubernetes": "4.25.0"})}

@@ -99,7 +99,7 @@ def test_each_program_is_built_by_its_part_and_names_and_ports_are_unique() -> N
 def _context(folder: Path) -> Context:
     layout = Layout(folder)
     ports = {port: number for number, port in enumerate((p for a in ADDONS.values() for p in a.ports), start=20_001)}
-    return Context(layout, Certificates(layout.pki), ports, (), folder / "none")
+    return Context(layout, Certificates(layout.pki), ports, (), folder / "none", folder / "none")
 
 
 @pytest.mark.parametrize("name", ADDONS)

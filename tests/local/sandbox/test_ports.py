@@ -39,7 +39,7 @@ def test_a_component_that_finds_its_port_in_use_raises_port_taken(tmp_path: Path
     certificates.make()
     with socket.create_server(("127.0.0.1", 0)) as busy:
         ports = {"etcd": busy.getsockname()[1], **pick_ports(["etcd-peer"], {})}
-        context = Context(layout, certificates, ports, (), tmp_path / "none")
+        context = Context(layout, certificates, ports, (), tmp_path / "none", tmp_path / "none")
         [etcd] = launch(
             commands(0, context, programs(toolchain.control_plane.binaries)), {"PATH": os.defpath}, lambda started: None
         )

@@ -17,8 +17,7 @@ from trainform.console.progress import SILENT
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.addons import ADDON_PARTS, KUBE_SCHEDULER
 from trainform.local.toolchain.ensure import control_plane_needs
-from trainform.local.toolchain.needs import Need, part_need, provide
-from trainform.local.toolchain.origins import BUILD, DOWNLOAD, part_origins
+from trainform.local.toolchain.needs import BUILD, DOWNLOAD, Need, part_need, part_origins, provide
 from trainform.local.toolchain.releases import FILE, Release
 
 URL = "https://releases.example.com/v1.0.0/tiny"

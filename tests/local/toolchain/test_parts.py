@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from trainform.local.toolchain.addons import ADDON_PARTS, addon_fingerprint
+from trainform.local.toolchain.addons import ADDON_PARTS, COREDNS, NODE, addon_fingerprint
 from trainform.local.toolchain.cache import cache_folder, toolchain_folder
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS, PULUMI_VERSION, Part, fingerprint
 
 BASE = (*CONTROL_PLANE_PARTS, *PULUMI_PARTS)
-PARTS = (*BASE, *ADDON_PARTS)
+PARTS = (*BASE, *ADDON_PARTS, NODE, COREDNS)
 
 
 def test_every_folder_of_pins_has_a_row_and_every_row_a_folder() -> None:
-    assert {part.folder for part in PARTS} == {path.name for path in PINS.iterdir() if path.is_dir()}
+    assert {part.module for part in PARTS} == {path.name for path in PINS.iterdir() if path.is_dir()}
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.folder)
 def test_pins_have_all_files(part: Part) -> None:
-    folder = PINS / part.folder
+    folder = PINS / part.module
     assert (folder / "go.sum").stat().st_size > 1000, "hashes of modules that no checksum database knows are only here"
     assert re.search(r"^go 1\.26", (folder / "go.mod").read_text(), re.MULTILINE)
 

@@ -7,12 +7,12 @@ import re
 import pytest
 
 from trainform.errors import ToolchainError
-from trainform.local.toolchain.addons import KUBE_SCHEDULER
+from trainform.local.toolchain.addons import COREDNS, KUBE_SCHEDULER, NODE
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, KUBERNETES_VERSION, PINS, Part
 from trainform.local.toolchain.releases import IMAGE, MODULE, RELEASES, Module
 from trainform.local.toolchain.resolving import ResolvedRelease, module_proxy, resolve_release
 
-PARTS = (*CONTROL_PLANE_PARTS, KUBE_SCHEDULER)
+PARTS = (*CONTROL_PLANE_PARTS, KUBE_SCHEDULER, NODE, COREDNS)
 
 
 @pytest.fixture(autouse=True)
@@ -47,8 +47,7 @@ def test_a_download_contains_the_same_files_as_a_build(part: Part) -> None:
 
 def test_versions_equal_those_of_the_pins() -> None:
     """The build stamps the version of go.mod; every release of the control plane has go.mod's version."""
-    for folder in ("controlplane", "kube-scheduler"):
-        assert Module(folder, "k8s.io/kubernetes").version(PINS) == KUBERNETES_VERSION
+    assert Module("controlplane", "k8s.io/kubernetes").version(PINS) == KUBERNETES_VERSION
     for part in PARTS:
         assert all(isinstance(release.version, Module) for release in RELEASES[part.folder])
 

@@ -139,6 +139,7 @@ COMPONENTS = (
 # The wave of the add-ons' controllers: they need the CRDs, and no process of this wave.
 LAST_WAVE = 3
 PORTS = ("etcd", "etcd-peer", "kube-apiserver", "webhook-manager")
+FORWARDER = "real-nodes-forwarder"  # connects real nodes to the API server
 
 
 def programs(binaries: Mapping[str, Path]) -> dict[Component, Path]:

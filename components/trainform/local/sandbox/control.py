@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -18,11 +18,11 @@ from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.cluster_objects import apply_storage_classes
-from trainform.local.sandbox.components import COMPONENTS, PORTS
+from trainform.local.sandbox.components import COMPONENTS, FORWARDER, PORTS
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.local.sandbox.kubeconfig import server_url, write_kubeconfig
 from trainform.local.sandbox.ports import pick_ports
-from trainform.local.sandbox.processes import is_running, stop
+from trainform.local.sandbox.processes import Process, is_running, stop, unrecorded
 from trainform.local.sandbox.project_copy import copy_folder, remove_secrets
 from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.start import Start, all_programs, readiness
@@ -44,6 +44,7 @@ class Sandbox(Struct, frozen=True):
     url: str
     uid: str
     """UID of its namespace kube-system; new data have a new one."""
+    real_nodes: int
     context: str = defaults.SANDBOX_CONTEXT
 
 
@@ -75,7 +76,7 @@ def up(
     port = state.ports["kube-apiserver"]
     with Api(port, Certificates(layout.pki)) as api:
         uid = api.get(f"/api/v1/namespaces/{defaults.KUBE_SYSTEM}")["metadata"]["uid"]
-    return Sandbox(layout.root, layout.kubeconfig, server_url(port), uid)
+    return Sandbox(layout.root, layout.kubeconfig, server_url(port), uid, settings.real or 0)
 
 
 @os_errors_as_sandbox_errors
@@ -90,30 +91,54 @@ def down(folder: Path, progress: Progress = SILENT, purge: bool = False) -> bool
         return False
     with layout.locked("trainform sandbox down", progress):
         found = layout.state.exists()
-        state = read_state(layout)
-        if (found and (state is None or state.settings.real)) or purge:
-            _remove_real_nodes(layout, progress, purge=purge)
-        running = [process for process in read_processes(layout) if is_running(process)]
+        running = _running(layout)
         if running:
             with progress.step(f"sandbox: stopping {len(running)} components"):
                 stop(running)
+        _remove_real_nodes(layout, progress)
+        if purge and layout.log(FORWARDER).exists():
+            _remove_images(progress)
         layout.remove(purge)
         if purge:
             remove_secrets(copy_folder(folder))
     return found
 
 
-def _remove_real_nodes(layout: Layout, progress: Progress, *, purge: bool) -> None:
+def _running(layout: Layout) -> list[Process]:
+    """Return the processes of the sandbox that run, also one that a killed `up` could not record any more."""
+    recorded = [process for process in read_processes(layout) if is_running(process)]
+    return [*recorded, *unrecorded(layout.logs, recorded)]
+
+
+# Docker's client is imported only where a sandbox has real nodes.
+
+
+def _remove_real_nodes(layout: Layout, progress: Progress, *, claims: bool = True) -> None:
+    """Remove the real nodes of the last `up`, if it started any. A damaged state does not name them, but their
+    forwarder has a log."""
+    state = read_state(layout)
+    had = layout.state.exists() and layout.log(FORWARDER).exists() if state is None else state.settings.real
+    if had:
+        from trainform.local.sandbox.real.start import containers
+
+        with progress.step("sandbox: removing the real nodes"), containers(layout.root) as nodes:
+            nodes.remove(claims=claims)
+
+
+def _remove_images(progress: Progress) -> None:
+    """Remove the images of all real nodes, if Docker answers."""
+    from trainform.local.docker_daemon import docker_answers
     from trainform.local.sandbox.real.start import containers
 
-    with progress.step("sandbox: removing the real nodes"), containers(layout.root) as nodes:
-        nodes.remove()
-        if purge:
-            nodes.remove_images()
+    if docker_answers():
+        with containers(Path()) as nodes:
+            in_use = nodes.remove_images()
+        if in_use:
+            progress.note(f"the images of the real nodes stay: {in_use}")
 
 
 def _image(progress: Progress) -> str:
-    from trainform.local.docker_daemon import no_real_nodes  # Docker's client is imported where there are real nodes
+    from trainform.local.docker_daemon import no_real_nodes
     from trainform.local.sandbox.real.start import ready_image
 
     reason = no_real_nodes()
@@ -131,6 +156,10 @@ def _merge(settings: SandboxSettings, before: State | None, progress: Progress) 
             dependents = [name for name in names if needed in ADDONS[name].needs]
             progress.note(f"the add-on {needed} is installed too: {' and '.join(dependents)} cannot run without it")
     real = settings.real if settings.real is not None or before is None else before.settings.real
+    count = sum(pool.count for pool in settings.pools)
+    if real is not None and real > count:
+        progress.note(f"{count} real nodes are started instead of {real}: the environment has no more nodes")
+        real = count
     return structs.replace(settings, addons=names, real=real)
 
 
@@ -150,19 +179,21 @@ class Run(Struct, frozen=True):
         rows = all_programs(self.toolchain.control_plane, self.addons)
         expected = {component.name: str(binary) for component, binary in rows.items()}
         running = {process.name: process.binary for process in state.processes if is_running(process)}
-        if not state.complete or not expected.items() <= running.items() or not self._has_real_nodes(state):
+        if not state.complete or not expected.items() <= running.items():
+            return False
+        if _real_nodes_change(state, self.settings) or not self._real_nodes_run(running):
             return False
         with Api(state.ports["kube-apiserver"], Certificates(self.layout.pki)) as api:
             return api.is_healthy("/readyz")
 
-    def _has_real_nodes(self, state: State) -> bool:
-        """Return True if the sandbox has as many real nodes as it should. Others need another API server."""
-        if not state.settings.real and not self.settings.real:
+    def _real_nodes_run(self, running: Container[str]) -> bool:
+        """Return True if all real nodes run. running: names of processes."""
+        if not self.settings.real:
             return True
         from trainform.local.sandbox.real.start import containers
 
         with containers(self.layout.root) as nodes:
-            return self.settings.real == state.settings.real == len(nodes.running())
+            return FORWARDER in running and len(nodes.running()) == self.settings.real
 
     def adjust(self, state: State) -> State:
         """Change a running sandbox to the settings without a restart; return its new state."""
@@ -186,10 +217,11 @@ class Run(Struct, frozen=True):
     def start(self, before: State | None) -> State:
         """Stop what is left of an earlier start, start all components on the existing data, and return the state."""
         preferred: Mapping[str, int] = {} if before is None else before.ports
-        left = [process for process in read_processes(self.layout) if is_running(process)]
+        left = _running(self.layout)
         if left:
             self.progress.note(_restart_reason(len(left), before, self.settings))
             stop(left)
+        _remove_real_nodes(self.layout, self.progress, claims=not self.settings.real)
         names = [*PORTS, *(port for row in self.addons for port in row.addon.ports)]
         with self.progress.step("sandbox: starting") as step:
             for attempt in range(1, ATTEMPTS + 1):
@@ -204,10 +236,19 @@ class Run(Struct, frozen=True):
         raise AssertionError("unreachable: the last attempt returns or raises")
 
 
+def _real_nodes_change(before: State, settings: SandboxSettings) -> bool:
+    """Return True if other real nodes are needed: their kubelets and their API server start anew."""
+    if not before.settings.real or not settings.real:
+        return bool(before.settings.real) != bool(settings.real)
+    return (before.settings.real, before.settings.pools) != (settings.real, settings.pools)
+
+
 def _restart_reason(left: int, before: State | None, settings: SandboxSettings) -> str:
     there = () if before is None else before.settings.addons
     new = [name for name in settings.addons if name not in there]
     if new:
         return f"new in this sandbox: {', '.join(new)}; all components are restarted on its data"
-    count = len(COMPONENTS) + len(there)
+    if before is not None and _real_nodes_change(before, settings):
+        return "other real nodes than before; all components are restarted on its data"
+    count = len(COMPONENTS) + len(there) + bool(settings.real)
     return f"{left} of {count} components of an earlier start still run; all are restarted"

@@ -23,10 +23,10 @@ from pathlib import Path
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
-from trainform.local.toolchain.oserrors import translate_os_errors
+from trainform.local.toolchain.cache import translate_os_errors
+from trainform.project import PROJECT_FILE, project_root
 
 FOLDER_VARIABLE = "TRAINFORM_SANDBOX"
-PROJECT_FILE = "Pulumi.yaml"
 PROJECT_STATE, SANDBOX = ".trainform", "sandbox"  # where the sandbox of a project is by default
 
 # What `down` removes, by name: the folder was chosen by the user and may hold other things.
@@ -121,11 +121,10 @@ def chosen_folder(given: Path | None = None) -> Path:
     variable = os.environ.get(FOLDER_VARIABLE)
     if variable:
         return Path(variable).expanduser().absolute()
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / PROJECT_FILE).is_file():
-            place = folder / PROJECT_STATE / SANDBOX
-            return place.resolve() if place.is_symlink() else place  # the demo's copy links to the sandbox of the clone
+    root = project_root()
+    if (root / PROJECT_FILE).is_file():
+        place = root / PROJECT_STATE / SANDBOX
+        return place.resolve() if place.is_symlink() else place  # the demo's copy links to the sandbox of the clone
     import platformdirs  # imported only here: most callers are in a project
 
     return platformdirs.user_state_path("trainform") / SANDBOX

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
+from trainform.defaults import NODES_LABEL, REAL, SIMULATED
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.components import SIMULATED_NODE
 from trainform.local.sandbox.settings import POOL_LABEL, NodePool
@@ -31,8 +32,6 @@ CONDITIONS = {
     "NetworkUnavailable": ("False", "RouteCreated"),
 }
 
-# The kind of a node, by which the selector of a namespace chooses.
-NODES_LABEL, SIMULATED, REAL = "trainform.dev/nodes", "simulated", "real"
 _NODES = "/api/v1/nodes"
 SIMULATED_NODES = f"{_NODES}?labelSelector={POOL_LABEL}"
 REAL_NODES = f"{_NODES}?labelSelector={NODES_LABEL}={REAL}"
@@ -53,10 +52,21 @@ def reconcile_nodes(api: Api, pools: Iterable[NodePool]) -> None:
         list(pool.map(lambda manifest: api.create(_NODES, manifest), manifests))
 
 
+def delete_real_nodes(api: Api) -> None:
+    """Delete the Node objects of real nodes, which an earlier start has created."""
+    for item in api.get(REAL_NODES)["items"]:
+        api.delete(f"{_NODES}/{item['metadata']['name']}")
+
+
+def ready_nodes(api: Api, path: str) -> dict[str, bool]:
+    """Return the names of nodes, with True for those that are ready."""
+    return {item["metadata"]["name"]: _is_ready(item) for item in api.get(path)["items"]}
+
+
 def count_nodes(api: Api, path: str = SIMULATED_NODES) -> tuple[int, int]:
     """Return the number of ready nodes and of all nodes."""
-    items = api.get(path)["items"]
-    return sum(map(_is_ready, items)), len(items)
+    ready = ready_nodes(api, path)
+    return sum(ready.values()), len(ready)
 
 
 def _is_ready(node: Mapping[str, Any]) -> bool:

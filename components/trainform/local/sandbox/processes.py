@@ -95,6 +95,20 @@ def _find(process: Process) -> psutil.Process | None:
     return found if same else None
 
 
+def unrecorded(logs: Path, recorded: Iterable[Process]) -> list[Process]:
+    """Return the running processes that write to logs of this folder, other than these. They were started by an `up`
+    that was killed before it could record them, or their record is damaged. Only Linux lists them."""
+    known, user, found = {process.pid for process in recorded}, os.getuid(), list[Process]()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, psutil.Error, IndexError):
+            log = (entry / "fd" / "1").readlink()
+            if log.parent != logs.resolve() or int(entry.name) in known or entry.stat().st_uid != user:
+                continue
+            process = psutil.Process(int(entry.name))
+            found.append(Process(log.stem, process.pid, process.create_time(), process.cmdline()[0], str(log)))
+    return found
+
+
 def stop(processes: Iterable[Process], grace: float = 5.0) -> None:
     """Stop these processes: SIGTERM, and after `grace` seconds SIGKILL for those that still run.
 

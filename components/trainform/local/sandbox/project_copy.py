@@ -23,8 +23,9 @@ import yaml
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
-from trainform.local.sandbox.folder import PROJECT_FILE, PROJECT_STATE, SANDBOX, Layout, write_private
-from trainform.local.toolchain.oserrors import translate_os_errors
+from trainform.local.sandbox.folder import PROJECT_STATE, SANDBOX, Layout, write_private
+from trainform.local.toolchain.cache import translate_os_errors
+from trainform.project import PROJECT_FILE
 from trainform.spec.stack import ENCRYPTION
 
 STACKS = "stacks"

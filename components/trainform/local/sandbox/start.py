@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform.console.progress import Step
+from trainform.defaults import NODES_LABEL, REAL
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons.addon import InstalledAddOn
 from trainform.local.sandbox.api import Api
@@ -63,7 +64,7 @@ tiers:
 def admission_configuration(*, real: bool) -> dict[str, Any]:
     """Return the configuration of the API server's admission plugins. real: pods run on real nodes, unless their
     namespace says otherwise with the annotation `scheduler.alpha.kubernetes.io/node-selector`."""
-    chosen = {"clusterDefaultNodeSelector": f"{nodes.NODES_LABEL}={nodes.REAL}"} if real else {}
+    chosen = {"clusterDefaultNodeSelector": f"{NODES_LABEL}={REAL}"} if real else {}
     plugin = {"name": "PodNodeSelector", "configuration": {"podNodeSelectorPluginConfig": chosen}}
     api = "apiserver.config.k8s.io/v1"
     return {"apiVersion": api, "kind": "AdmissionConfiguration", "plugins": [plugin]}
@@ -94,9 +95,9 @@ class Start(Struct):
             with Api(port, self.certificates) as api:
                 self._run_waves(api, deadline, step)
         except BaseException:
+            stop(self.state.processes)
             if self.state.settings.real:
                 self._remove_real_nodes()
-            stop(self.state.processes)
             raise
         self._write(structs.replace(self.state, complete=True))
         return self.state
@@ -139,7 +140,7 @@ class Start(Struct):
         from trainform.local.sandbox.real.start import containers
 
         with containers(self.layout.root) as made:
-            made.remove()
+            made.remove(claims=False)
 
     def _start_real_nodes(self, api: Api, step: Step) -> Condition:
         from trainform.local.sandbox.real.start import RealNodes
@@ -174,6 +175,7 @@ class Start(Struct):
             for addon in self.addons:
                 addon.prepare(api, self.state.ports, WebhookCertificates(self.layout.pki))
             step.update("sandbox: making the nodes")
+            nodes.delete_real_nodes(api)
             nodes.reconcile_nodes(api, self.state.settings.pools)
         established = Condition("the CRDs are served", "kube-apiserver", lambda: crds_established(api, crds))
         wait_for([established], self.state.processes, deadline, step)

@@ -12,7 +12,7 @@ from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.local.sandbox.certificates import Certificates
-from trainform.local.sandbox.components import COMPONENTS, Component
+from trainform.local.sandbox.components import COMPONENTS, FORWARDER
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors
 from trainform.local.sandbox.kubeconfig import server_url
 from trainform.local.sandbox.processes import is_running
@@ -39,6 +39,8 @@ class SandboxStatus(Struct, frozen=True):
     nodes: int
     components: tuple[ComponentStatus, ...]
     addons: tuple[str, ...] = ()
+    real_nodes: dict[str, bool] = {}
+    """Name -> True if it is ready. They are not part of `nodes`."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the status as it is printed by `status --output json`."""
@@ -56,15 +58,16 @@ def status(folder: Path) -> SandboxStatus:
     if state is None:
         return SandboxStatus(folder, False, None, 0, 0, rows)
     url = server_url(state.ports["kube-apiserver"])
-    ready, total = 0, 0
+    ready, total, real = 0, 0, dict[str, bool]()
     running = state.complete and all(row.running for row in rows)
     if running:
         try:
             with Api(state.ports["kube-apiserver"], Certificates(layout.pki)) as api:
                 ready, total = nodes.count_nodes(api)
+                real = nodes.ready_nodes(api, nodes.REAL_NODES)
         except RequestError:
             running = False
-    return SandboxStatus(folder, running, url, ready, total, rows, addons)
+    return SandboxStatus(folder, running, url, ready, total, rows, addons, real)
 
 
 @os_errors_as_sandbox_errors
@@ -77,17 +80,18 @@ def is_up(folder: Path) -> bool:
 
 def _rows(state: State | None, layout: Layout) -> tuple[ComponentStatus, ...]:
     addons = () if state is None else state.settings.addons
-    expected = (*COMPONENTS, *(ADDONS[name].component for name in addons))
-    return tuple(_component(row, state, layout) for row in expected)
+    rows = [(row.name, row.port) for row in (*COMPONENTS, *(ADDONS[name].component for name in addons))]
+    if state is not None and state.settings.real:
+        rows.append((FORWARDER, None))
+    return tuple(_component(name, port, state, layout) for name, port in rows)
 
 
-def _component(component: Component, state: State | None, layout: Layout) -> ComponentStatus:
-    process = None if state is None else next((p for p in state.processes if p.name == component.name), None)
-    port = None if state is None or component.port is None else state.ports[component.port]
+def _component(name: str, port: str | None, state: State | None, layout: Layout) -> ComponentStatus:
+    process = None if state is None else next((p for p in state.processes if p.name == name), None)
     return ComponentStatus(
-        name=component.name,
+        name=name,
         running=process is not None and is_running(process),
         pid=None if process is None else process.pid,
-        port=port,
-        log=layout.log(component.name),
+        port=None if state is None or port is None else state.ports[port],
+        log=layout.log(name),
     )

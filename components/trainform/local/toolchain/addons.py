@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from trainform.console.progress import SILENT, Progress
-from trainform.local.toolchain.cache import cache_folder
+from trainform.local.toolchain.cache import cache_folder, os_errors_as_toolchain_errors
 from trainform.local.toolchain.needs import part_need, provide
-from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
 from trainform.local.toolchain.parts import (
     FORMAT,
     KUBERNETES_STAMP,

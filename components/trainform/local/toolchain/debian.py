@@ -15,7 +15,14 @@ def source_line(suite: str) -> str | None:
     if shutil.which(TARGETS[0]) is None or not KEYRING.is_file():
         return None
     printed = subprocess.run(TARGETS, capture_output=True, text=True, check=True).stdout
-    for address, release, component in (line.split() for line in printed.splitlines()):
-        if component == "main" and "-" not in release:  # not `bookworm-security`, which is another archive
-            return f"deb [signed-by={KEYRING}] {address} {suite} main"
+    address = main_archive(printed)
+    return None if address is None else f"deb [signed-by={KEYRING}] {address} {suite} main"
+
+
+def main_archive(targets: str) -> str | None:
+    """Return the URL of Debian's archive; None if apt does not use it. targets: lines of `URL release component`."""
+    for line in targets.splitlines():
+        match line.split():
+            case [address, release, "main"] if "-" not in release:  # not `bookworm-security`, another archive
+                return address
     return None

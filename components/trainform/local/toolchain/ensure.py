@@ -12,11 +12,9 @@ from msgspec import Struct
 from trainform.console.progress import SILENT, Progress
 from trainform.errors import ToolchainError
 from trainform.local.toolchain.build import missing_parts
-from trainform.local.toolchain.cache import partial_folder, toolchain_folder
+from trainform.local.toolchain.cache import os_errors_as_toolchain_errors, partial_folder, toolchain_folder
 from trainform.local.toolchain.golang import COLLECT_AT
-from trainform.local.toolchain.needs import Need, part_need, provide
-from trainform.local.toolchain.origins import BUILD, DOWNLOAD, SYSTEM, chosen_origins
-from trainform.local.toolchain.oserrors import os_errors_as_toolchain_errors
+from trainform.local.toolchain.needs import BUILD, DOWNLOAD, SYSTEM, Need, chosen_origins, part_need, provide
 from trainform.local.toolchain.parts import CONTROL_PLANE_PARTS, PINS, PULUMI_PARTS, Part
 from trainform.local.toolchain.releases import PLUGIN_FOLDER, RELEASES
 from trainform.local.toolchain.system import PLUGIN, find_system_pulumi

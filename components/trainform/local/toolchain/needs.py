@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,12 +11,32 @@ from msgspec import Struct
 
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
-from trainform.errors import ToolchainError
+from trainform.errors import InputError, Problem, ToolchainError
 from trainform.local.toolchain.build import build_parts
 from trainform.local.toolchain.cache import downloads_folder, remove_partials
-from trainform.local.toolchain.origins import BUILD, DOWNLOAD, SYSTEM, part_origins
 from trainform.local.toolchain.parts import PINS, Part
 from trainform.local.toolchain.releases import RELEASES, Release
+
+MODE_VARIABLE = "TRAINFORM_TOOLCHAIN"
+SYSTEM, DOWNLOAD, BUILD = "system", "download", "build"
+ORIGINS = (SYSTEM, DOWNLOAD, BUILD)  # in this order
+MODES = {"auto": ORIGINS, SYSTEM: (SYSTEM,), DOWNLOAD: (DOWNLOAD,), BUILD: (BUILD,)}
+
+
+def chosen_origins() -> tuple[str, ...]:
+    """Return the origins that TRAINFORM_TOOLCHAIN allows, in order. Raises `InputError` for an unknown mode."""
+    mode = os.environ.get(MODE_VARIABLE, "auto")
+    if mode not in MODES:
+        fix = f"set it to one of {', '.join(MODES)}, or unset it"
+        raise InputError([Problem(MODE_VARIABLE, mode, "is not a mode of the tool chain", fix)])
+    return MODES[mode]
+
+
+def part_origins() -> tuple[str, ...]:
+    """Return the allowed origins of the control plane: for `system` all others, since machines do not have it."""
+    found = tuple(origin for origin in chosen_origins() if origin != SYSTEM)
+    return found if found else (DOWNLOAD, BUILD)
+
 
 Refused = dict[str, Mapping[str, ToolchainError]]  # origin -> name of a need -> error
 

@@ -160,7 +160,7 @@ RELEASES: Mapping[str, tuple[Release, ...]] = {
             "https://github.com/coredns/coredns/releases/download/v{version}",
             "coredns_{version}_{system}_{machine}.tgz",
             "coredns_{version}_{system}_{machine}.tgz.sha256",
-            ("coredns", "bin/"),
+            ("coredns", "bin/coredns"),
             LINUX,
         ),
     ),

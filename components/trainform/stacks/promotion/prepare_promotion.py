@@ -11,7 +11,6 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.cluster.live_drift import utc_now
 from trainform.deployed.records import live_record
-from trainform.deployed.releases.author import author
 from trainform.deployed.releases.evidence import lacks
 from trainform.deployed.releases.gates import Facts, GateResult, judge, waiver_problems
 from trainform.deployed.releases.promote import (
@@ -23,7 +22,7 @@ from trainform.deployed.releases.promote import (
     unpinned,
 )
 from trainform.deployed.releases.release import GateWaiver, PromotionRecord, Release
-from trainform.deployed.releases.release_files import read_release
+from trainform.deployed.releases.release_files import author, read_release
 from trainform.deployed.releases.source import Source, read_source
 from trainform.deployed.stacks import ProjectStack
 from trainform.errors import ClusterError, InputError

@@ -9,9 +9,8 @@ from msgspec import Struct
 from trainform.cluster.live_drift import utc_now
 from trainform.deployed.earlier import earlier_deployments
 from trainform.deployed.engine import exported
-from trainform.deployed.releases.author import author
 from trainform.deployed.releases.release import Release
-from trainform.deployed.releases.release_files import read_release, releases_of
+from trainform.deployed.releases.release_files import author, read_release, releases_of
 from trainform.deployed.releases.rollback import (
     Checkpoint,
     Past,

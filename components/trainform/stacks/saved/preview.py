@@ -14,7 +14,7 @@ from trainform.cluster.facts import ENDED
 from trainform.cluster.live_drift import drift_of, utc_now
 from trainform.cluster.live_objects import Live
 from trainform.cluster.phases import reported_phase
-from trainform.deployed.releases.author import git_line
+from trainform.deployed.releases.release_files import git_line
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest, mapping
 from trainform.review import steps

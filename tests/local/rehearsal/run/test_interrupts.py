@@ -65,7 +65,7 @@ class Starter:
     def __init__(self, experiment: Path, image: str) -> None:
         self.name = experiment.stem
         self.experiment = f"{self.name}-{os.getpid()}"
-        self._words = ["rehearse", str(experiment), "-e", "dev", "--image", image]
+        self._words = ["rehearse", str(experiment), "-e", "dev", "--emulate", "--image", image]
         self._started: list[subprocess.Popen[str]] = []
 
     def __call__(self, *words: str, **environ: str) -> subprocess.Popen[str]:

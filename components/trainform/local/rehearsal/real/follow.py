@@ -18,12 +18,14 @@ from trainform.local.rehearsal.run.records import (
     RUNNING,
     STOPPED,
     SUCCEEDED,
+    PodRecord,
     Records,
 )
 from trainform.local.rehearsal.workload import planned_name
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.manifests.manifest import mapping, mappings
 
+PHASES = {"Pending": PENDING, "Running": RUNNING, "Succeeded": SUCCEEDED, "Failed": FAILED}
 POLL_SECONDS = 0.3
 OUTPUT_SECONDS = 3.0  # for the rest of the output, after the job has ended
 # A pod that waits for one of these does not start by itself: nothing of a rehearsal comes later.
@@ -39,7 +41,6 @@ class Follower:
     def __init__(self, api: Api, namespace: str, job: str, records: Records, write: Callable[[str, str], None]) -> None:
         self._api, self._job, self._records, self._write = api, job, records, write
         self._pods = f"/api/v1/namespaces/{namespace}/pods"
-        self._known = {record.pod for record in records.all()}
         self._read: set[str] = set()
         self._readers: list[threading.Thread] = []
         self._hopeless: dict[str, float] = {}
@@ -47,17 +48,13 @@ class Follower:
     def run(self, deadline: float) -> str:
         """Return the phase in which the job has ended; "" if it has not until the monotonic time `deadline`, or if a
         pod cannot start."""
-        while True:
-            for pod in self._api.get(self._pods)["items"]:
-                if planned_name(pod) in self._known:
-                    self._look_at(pod)
-            phase = reported_phase(mapping(self._api.get(self._job).get("status")))
-            if phase in JOB_ENDED:
-                break
+        while (phase := reported_phase(mapping(self._api.get(self._job).get("status")))) not in JOB_ENDED:
+            self._look()
             now = time.monotonic()
             if now > deadline or any(now - since > HOPELESS_SECONDS for since in self._hopeless.values()):
                 return ""
             time.sleep(POLL_SECONDS)
+        self._look()
         end = time.monotonic() + OUTPUT_SECONDS
         for reader in self._readers:
             reader.join(max(0.0, end - time.monotonic()))
@@ -66,35 +63,39 @@ class Follower:
                 self._records.end(record.pod, STOPPED, None, "stopped with the job")
         return phase
 
-    def _look_at(self, pod: dict[str, Any]) -> None:
-        name, status = planned_name(pod), mapping(pod.get("status"))
-        main = str(pod["spec"]["containers"][0]["name"])
-        state, restarts = _main_state(status, main)
-        record = next(record for record in self._records.all() if record.pod == name)
-        if record.phase in ENDED and pod["metadata"].get("deletionTimestamp"):
-            return  # it is removed after its end
-        waiting, ended = mapping(state.get("waiting")), mapping(state.get("terminated"))
-        reason = str(waiting.get("reason", ""))
-        if reason in HOPELESS:
-            self._hopeless.setdefault(name, time.monotonic())
-            reason = ": ".join(filter(None, [reason, str(waiting.get("message", ""))]))
+    def _look(self) -> None:
+        """Record the state of each pod, and follow the output of containers that have begun."""
+        records = {record.pod: record for record in self._records.all()}
+        for pod in self._api.get(self._pods)["items"]:
+            record = records.get(planned_name(pod))
+            if record is not None:
+                self._look_at(pod, record)
+
+    def _look_at(self, pod: dict[str, Any], record: PodRecord) -> None:
+        status, main = mapping(pod.get("status")), str(pod["spec"]["containers"][0]["name"])
+        init, others = (mappings(status.get(field)) for field in ("initContainerStatuses", "containerStatuses"))
+        found: dict[str, Any] = next((each for each in others if each.get("name") == main), {})
+        state, restarts = mapping(found.get("state")), int(found.get("restartCount", 0))
+        waiting = [mapping(mapping(each.get("state")).get("waiting")) for each in (*init, *others)]
+        stuck = next((each for each in waiting if each.get("reason") in HOPELESS), {})
+        if stuck:
+            self._hopeless.setdefault(record.pod, time.monotonic())
         else:
-            self._hopeless.pop(name, None)
-        if "running" in state or ended:
+            self._hopeless.pop(record.pod, None)
+        ended = mapping(state.get("terminated"))
+        if ended or "running" in state:
             began = time.monotonic() if record.began is None else record.began
-            self._records.change(name, began=began, restarts=restarts)
-            self._follow_output(pod, name, main, restarts)
-        phase = {"Pending": PENDING, "Running": RUNNING}.get(status.get("phase", PENDING), PENDING)
-        if status.get("phase") == "Pending" and status.get("initContainerStatuses"):
-            phase = PREPARING
-        if status.get("phase") in ("Succeeded", "Failed") and record.phase not in ENDED:
-            code = ended.get("exitCode")
-            why = str(ended.get("reason") or status.get("reason") or "")
-            why = f"exit code {code}" if why in ("", "Error") and code is not None else why
-            succeeded = status["phase"] == "Succeeded"
-            self._records.end(name, SUCCEEDED if succeeded else FAILED, code, "" if succeeded else why)
-        elif record.phase not in ENDED or restarts > record.restarts or status.get("phase") == "Running":
-            self._records.change(name, phase=phase, reason=reason, exit_code=None, ended=None)
+            self._records.change(record.pod, began=began, restarts=restarts)
+            self._follow_output(pod, record.pod, main, restarts)
+        phase = PHASES.get(str(status.get("phase")), PENDING)
+        if phase not in ENDED:
+            reason = ": ".join(str(stuck[key]) for key in ("reason", "message") if key in stuck)
+            phase = PREPARING if phase == PENDING and init else phase
+            self._records.change(record.pod, phase=phase, reason=reason, exit_code=None, ended=None)
+        elif record.phase not in ENDED:
+            code, why = ended.get("exitCode"), ended.get("reason") or status.get("reason")
+            reason = str(why) if code is None or why not in (None, "Error") else f"exit code {code}"
+            self._records.end(record.pod, phase, code, "" if phase == SUCCEEDED else reason)
 
     def _follow_output(self, pod: Mapping[str, Any], name: str, main: str, restarts: int) -> None:
         """Read the output of the container's present run in a thread, once."""
@@ -116,10 +117,3 @@ class Follower:
                 self._write(name, line)
         except RequestError:
             return  # the pod was removed
-
-
-def _main_state(status: Mapping[str, Any], main: str) -> tuple[dict[str, Any], int]:
-    """Return the state of the main container and how often it was restarted."""
-    statuses = mappings(status.get("containerStatuses"))
-    found: dict[str, Any] = next((each for each in statuses if each.get("name") == main), {})
-    return mapping(found.get("state")), int(found.get("restartCount", 0))

@@ -50,6 +50,9 @@ def rehearsed(plan: Plan, workload: Workload, image: str | None, probe: Launcher
             body["spec"] = WITHOUT_LIMITS
         elif body["kind"] == "PersistentVolumeClaim":
             body["spec"].pop("storageClassName", None)  # the sandbox's own class
+        elif body["kind"] == "Secret":  # the SSH keys are made at `pulumi up`
+            body.pop("stringData", None)
+            body["data"] = _encoded(workload.secrets[body["metadata"]["name"]])
     job = next(manifest.body for manifest in manifests if manifest.is_job)
     notes = [*workload.notes, LEFT_OUT]
     images = set[str]()
@@ -123,11 +126,14 @@ def _data(workload: Workload, plan: Plan, manifests: Sequence[Manifest]) -> Iter
     """Yield the Secrets and ConfigMaps that others make, with stand-ins; not those that the operator makes."""
     _, of_operator = BACKENDS[plan.backend].pods(plan, manifests)
     for name, values in workload.secrets.items():
-        data = {key: base64.b64encode(value).decode() for key, value in values.items()}
-        yield _object("Secret", name, plan.namespace, data=data)
+        yield _object("Secret", name, plan.namespace, data=_encoded(values))
     for name, texts in workload.config_maps.items():
         if name not in of_operator:
             yield _object("ConfigMap", name, plan.namespace, data=dict(texts))
+
+
+def _encoded(values: Mapping[str, bytes]) -> dict[str, str]:
+    return {key: base64.b64encode(value).decode() for key, value in values.items()}
 
 
 def _object(kind: str, name: str, namespace: str = "", api: str = "v1", **fields: Any) -> dict[str, Any]:

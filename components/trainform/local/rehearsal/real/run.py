@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.console.lines import escaped
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
@@ -35,7 +36,7 @@ from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.control import up
 from trainform.local.sandbox.folder import Layout, chosen_folder
 from trainform.local.sandbox.real.load import full_name
-from trainform.local.sandbox.real.start import ready_images
+from trainform.local.sandbox.real.start import NODE_IMAGE, ready_images
 from trainform.local.sandbox.settings import SandboxSettings, default_pools
 from trainform.local.sandbox.state import read_state
 from trainform.local.toolchain.ensure import ensure
@@ -45,6 +46,7 @@ FOLDER = "rehearsals"  # next to the project's sandbox
 LEAST_NODES = 2
 LONGEST_NAME = 40
 COMPLETED = "Completed"
+LOOKUP_IMAGE = "alpine:3.10"  # of the init containers that training-operator and KubeDL add
 STOP = "trainform sandbox down --folder {folder}"
 LATE_SECONDS, RETRY_SECONDS = 30.0, 0.2
 TRIED_AGAIN = (400, 403, 500)  # what webhooks answer
@@ -87,7 +89,9 @@ def _ready_nodes(
     before = read_state(Layout(folder))
     on_host = sum(bool(pod["spec"].get("hostNetwork")) for pod in workload.pods)  # two of them may have the same ports
     count = max(LEAST_NODES, on_host, 0 if before is None else before.settings.real or 0)
-    images = {name: name for name in made.images} if image is None else {image: None}
+    images: dict[str, str | None] = dict.fromkeys(made.images) if image is None else {image: None}
+    if BACKENDS[plan.backend].LOOKUP_CONTAINERS:
+        images[NODE_IMAGE] = LOOKUP_IMAGE
     ready_images(images, folder, progress)
     addons = [plan.backend] if plan.backend in ADDONS else []
     addons += [defaults.KUEUE] if plan.admission == defaults.KUEUE else []
@@ -109,7 +113,6 @@ class RealRehearsal:
         self._names = {planned_name(pod): short_name(pod) for pod in workload.pods}
         self._records = Records(self._names)
         self._masked = Masker(workload.secrets)
-        self._paths = Paths(api)
 
     def run(self) -> Outcome:
         """Apply the objects, follow the job to its end, and return the outcome."""
@@ -120,7 +123,7 @@ class RealRehearsal:
             for body in self._made.bodies:
                 self._apply(body, end)
             deadline = time.monotonic() + self._options.timeout
-            job = self._paths.of(self._made.job)
+            job = path_of(self._made.job)
             namespace = self._made.job["metadata"]["namespace"]
             phase = Follower(self._api, namespace, job, self._records, self._write_line).run(deadline)
         problem = "" if phase == COMPLETED else "\n".join(escaped(self._masked(line)) for line in self._problem(phase))
@@ -134,7 +137,7 @@ class RealRehearsal:
         """Apply an object. Webhooks refuse some for a moment, since they do not see yet to what these refer."""
         while True:
             try:
-                self._api.apply(self._paths.of(body), body)
+                self._api.apply(path_of(body), body)
             except RequestError as error:
                 if time.monotonic() > end or error.status not in TRIED_AGAIN:
                     raise
@@ -162,21 +165,10 @@ class RealRehearsal:
         self._display.line(pod, self._masked(line))
 
 
-class Paths:
-    """Paths of objects in the API, by what the server says of their kinds."""
-
-    def __init__(self, api: Api) -> None:
-        self._api = api
-        self._kinds: dict[str, dict[str, tuple[str, bool]]] = {}
-
-    def of(self, body: Mapping[str, Any]) -> str:
-        """Return the path of the object."""
-        version, metadata = body["apiVersion"], body["metadata"]
-        root = f"/api/{version}" if "/" not in version else f"/apis/{version}"
-        if version not in self._kinds:
-            served = self._api.get(root)["resources"]
-            named = [kind for kind in served if "/" not in kind["name"]]
-            self._kinds[version] = {kind["kind"]: (kind["name"], kind["namespaced"]) for kind in named}
-        plural, namespaced = self._kinds[version][body["kind"]]
-        place = f"/namespaces/{metadata['namespace']}" if namespaced else ""
-        return f"{root}{place}/{plural}/{metadata['name']}"
+def path_of(body: Mapping[str, Any]) -> str:
+    """Return the path of an object in the API: an object without a namespace is the cluster's. The plurals of all kinds
+    are regular."""
+    version, kind, metadata = body["apiVersion"], body["kind"].lower(), body["metadata"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    place = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    return f"{root}{place}/{kind}{'es' if kind.endswith('s') else 's'}/{metadata['name']}"

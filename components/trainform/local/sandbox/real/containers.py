@@ -90,31 +90,31 @@ class Containers:
         printed: bytes = self._client.logs(self._container(node), tail=5)
         return printed.decode(errors="replace").strip()
 
-    def remove(self) -> None:
-        """Remove the nodes, the network and the claims, until none is left. The images stay."""
+    def remove(self, *, claims: bool) -> None:
+        """Remove the nodes, the network, and the claims if `claims`, until none is left. The images stay."""
         end = time.monotonic() + REMOVE_SECONDS
-        while refusals := [*self._refusals()]:
+        while refusals := [*self._refusals(claims=claims)]:
             if time.monotonic() > end:
                 fix = "look at `docker ps --all`; then run `trainform sandbox down` again"
                 raise SandboxError(f"Docker cannot remove the real nodes: {refusals[0]}", fix)
             time.sleep(RETRY_SECONDS)
 
-    def remove_images(self) -> None:
-        """Remove the images of all real nodes; SandboxError if another sandbox uses them."""
+    def remove_images(self) -> str:
+        """Remove the images of all real nodes on this machine; return "", or why they stay."""
         try:
             self._client.remove_volume(IMAGES)
         except docker_errors() as error:
-            if "no such volume" not in one_line(error).lower():
-                reason = f"the images of the real nodes stay: {one_line(error)}"
-                raise SandboxError(reason, "stop the other sandboxes first") from None
+            reason = one_line(error)
+            return "" if "no such volume" in reason.lower() else reason
+        return ""
 
     def _filter(self) -> list[str]:
         return [f"{key}={value}" for key, value in self._labels.items()]
 
-    def _refusals(self) -> Iterator[str]:
+    def _refusals(self, *, claims: bool) -> Iterator[str]:
         """Remove everything; yield why something is still there."""
         client, chosen = self._client, {"label": self._filter()}
-        volumes = client.volumes(filters=chosen)["Volumes"] or []
+        volumes = (client.volumes(filters=chosen)["Volumes"] or []) if claims else []
         found = [
             *(
                 (client.remove_container, each["Id"], {"force": True, "v": True})

@@ -41,8 +41,13 @@ FILES = {
     "usr/lib/trainform/importer": "importer.sh",
     "usr/lib/trainform/pause": "pause.sh",
     "etc/containerd/config.toml": "containerd.toml",
+    "usr/bin/nslookup": "nslookup.sh",
 }
-LINES = ["COPY root /", "RUN /usr/lib/trainform/pause", 'ENTRYPOINT ["/usr/lib/trainform/node"]']
+LINES = [
+    "COPY root /",
+    "RUN /usr/lib/trainform/pause",
+    'ENTRYPOINT ["/usr/lib/trainform/node"]',
+]
 INSTALL = f"apt-get update && apt-get install --yes --no-install-recommends {' '.join(PACKAGES)}"
 
 
@@ -84,6 +89,9 @@ def _build(client: APIClient, name: str, programs: Mapping[str, Path], folder: P
 
 def _base(client: APIClient, work: Path, log: Path) -> list[str]:
     """Return the first lines of the Dockerfile, which end with an image that has the packages."""
+    base = f"{BASE}:{hashlib.sha256(repr((SUITE, PACKAGES)).encode()).hexdigest()[:12]}"
+    if client.images(base):
+        return [f"FROM {base}"]
     try:
         client.pull(OFFICIAL)
     except docker_errors() as error:
@@ -97,8 +105,8 @@ def _base(client: APIClient, work: Path, log: Path) -> list[str]:
     archive = work / "base.tar"
     words = ["mmdebstrap", "--quiet", "--variant=apt", f"--include={','.join(PACKAGES)}", SUITE, str(archive), source]
     run_logged(words, work, os.environ, log)
-    client.import_image(src=str(archive), repository=BASE, tag=SUITE)
-    return [f"FROM {BASE}:{SUITE}"]
+    client.import_image(src=str(archive), repository=BASE, tag=base.rpartition(":")[2])
+    return [f"FROM {base}"]
 
 
 def _write_context(file: Path, lines: list[str], programs: Mapping[str, Path]) -> None:

@@ -1,5 +1,6 @@
-#!/bin/sh
-# containerd on the volume of all nodes' images, as long as one is imported. Nodes that start meanwhile wait.
+#!/bin/bash
+# containerd on the volume of all nodes' images, as long as one is imported: until the client closes the standard input,
+# as its death does. Nodes that start meanwhile wait.
 set -eu
 mount --make-rshared /
 cat >/run/containerd.toml <<'CONFIG'
@@ -11,4 +12,6 @@ disabled_plugins = ["io.containerd.grpc.v1.cri"]
   mutation_threshold = 0
   startup_delay = "9000h"
 CONFIG
-exec flock --exclusive /images/lock containerd --config /run/containerd.toml
+flock --exclusive /images/lock containerd --config /run/containerd.toml &
+cat <&0 &
+wait -n

@@ -11,6 +11,7 @@ from trainform.errors import InputError, Problem, SandboxError
 from trainform.local.sandbox.real.containers import IMAGES, start_container
 
 DIGEST = 2  # its column in containerd's list of images
+IMPORTER = "trainform.importer"
 IMAGE = ("ctr", "--namespace", "k8s.io", "images")
 
 
@@ -78,13 +79,19 @@ def full_name(name: str) -> str:
 def importer(client: Any, node_image: str) -> Iterator[str]:
     """Yield a container in which containerd has the volume of the images. It waits for another one's end."""
     host = {"Binds": [f"{IMAGES}:/images"], "Tmpfs": {"/run": "rw,exec"}}
-    body = {"Image": node_image, "Entrypoint": ["/usr/lib/trainform/importer"], "HostConfig": host}
+    for ended in client.containers(all=True, filters={"label": IMPORTER, "status": "exited"}):
+        client.remove_container(ended, v=True)
+    words = {"Entrypoint": ["/usr/lib/trainform/importer"], "Labels": {IMPORTER: ""}}
+    body = {"Image": node_image, "HostConfig": host, "OpenStdin": True, "StdinOnce": True, **words}
     container = start_container(client, body)
+    attached = client.attach_socket(container, {"stdin": 1, "stream": 1})
     try:
         _run(client, container, ["sh", "-c", "until ctr version >/dev/null 2>&1; do sleep 0.1; done"])
         yield container
     finally:
         client.remove_container(container, force=True, v=True)
+        attached._sock.close()
+        attached.close()
 
 
 def _run(client: Any, container: str, command: list[str]) -> str:

@@ -4,10 +4,12 @@
 # The sandbox has written /etc/trainform: certificates and kubeconfigs, kubelet.yaml, kube-proxy.yaml, Corefile, `size`
 # (CPUs and KiB of memory that the node reports), `cni.json`, and, when all nodes have addresses, `peers`.
 set -eu
+shopt -s nullglob
 
 given=/etc/trainform
 store=/var/lib/containerd
 snapshots=io.containerd.snapshotter.v1.overlayfs
+content=io.containerd.content.v1.content
 dns=169.254.53.53
 
 # --- mounts and cgroups. Without `bind`, cgroup v1 answers "busy".
@@ -22,7 +24,8 @@ if [ -f $cgroups/cgroup.controllers ]; then # v2: only a cgroup without processe
   mount -o remount,bind,rw $cgroups
   mkdir -p $cgroups/init $cgroups/kubelet
   xargs -rn1 <$cgroups/cgroup.procs >$cgroups/init/cgroup.procs 2>/dev/null || true
-  for controller in $(cat $cgroups/cgroup.controllers); do
+  read -ra controllers <$cgroups/cgroup.controllers
+  for controller in "${controllers[@]}"; do
     echo "+$controller" >$cgroups/cgroup.subtree_control
     echo "+$controller" >$cgroups/kubelet/cgroup.subtree_control
   done
@@ -62,21 +65,22 @@ kernel/keys/root_maxkeys 1000000
 kernel/keys/root_maxbytes 25000000
 TUNABLES
 
-# --- images: imported once, for all nodes. containerd's databases are copied, its layers are mounted.
+# --- images: imported once, for all nodes. containerd's databases are copied, its layers are mounted. It removes content
+# that its own database does not name, so its changes stay in the node.
 
 rm -rf $store /var/lib/cni /var/lib/kubelet # of the run before a restart
-if [ -d /images/$snapshots ]; then
+if [ -f /images/$snapshots/metadata.db ]; then
   exec 9>/images/lock
   flock --shared 9
   for database in io.containerd.metadata.v1.bolt/meta.db $snapshots/metadata.db; do
-    mkdir -p "$store/$(dirname $database)"
+    mkdir -p "$store/${database%/*}"
     cp "/images/$database" "$store/$database"
   done
-  mkdir -p $store/$snapshots/snapshots $store/io.containerd.content.v1.content
-  mount --bind /images/io.containerd.content.v1.content $store/io.containerd.content.v1.content
-  for layer in /images/$snapshots/snapshots/*; do
+  mkdir -p $store/$snapshots/snapshots $store/$content $store/changed $store/work
+  mount -t overlay -o "lowerdir=/images/$content,upperdir=$store/changed,workdir=$store/work" content $store/$content
+  for layer in "/images/$snapshots/snapshots"/*; do
     mkdir -p "$store/$snapshots/snapshots/${layer##*/}"
-    mount --bind "$layer" "$store/$snapshots/snapshots/${layer##*/}"
+    mount -o bind,ro "$layer" "$store/$snapshots/snapshots/${layer##*/}"
   done
   exec 9>&-
 fi
@@ -107,10 +111,12 @@ RULES
 # --- the programs
 
 mkdir -p /var/log/trainform
+declare -A names
 run() {
   name=$1
   shift
   "$@" >"/var/log/trainform/$name.log" 2>&1 &
+  names[$!]=$name
 }
 run containerd containerd --config /etc/containerd/config.toml
 until ctr --namespace k8s.io version >/dev/null 2>&1; do
@@ -122,6 +128,7 @@ run kube-proxy kube-proxy --config=$given/kube-proxy.yaml --hostname-override="$
 run kubelet kubelet --config=$given/kubelet.yaml --kubeconfig=$given/kubelet.kubeconfig \
   --hostname-override="$(hostname)" --node-ip="$(hostname -i | cut -d' ' -f1)"
 trap 'exit 0' TERM
-wait -n
-echo "a program of the node has ended; see /var/log/trainform" >&2
+wait -n -p ended || true
+tail -n 5 "/var/log/trainform/${names[$ended]}.log" >&2
+echo "${names[$ended]} has ended" >&2
 exit 1

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from trainform.defaults import NODES_LABEL, REAL, REAL_MEMORY
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.kubeconfig import kubeconfig
-from trainform.local.sandbox.nodes import NODES_LABEL, REAL
 from trainform.local.sandbox.settings import NodePool
 from trainform.spec.quantities import amount
 
@@ -20,8 +20,6 @@ DNS = "169.254.53.53"  # of CoreDNS in each node; node.sh adds it to the loopbac
 DOMAIN = "cluster.local"
 POD_RANGE = "10.126.{index}.0/24"
 DNS_USER = "system:coredns"
-MEMORY = "sandbox.trainform.dev/memory"
-"""Annotation of a real node: the bytes of memory that its pods can really use together."""
 KIB = 1024
 # Every threshold off: a full disk of this machine must not make the node evict pods.
 NO_EVICTION = dict.fromkeys(("memory.available", "nodefs.available", "nodefs.inodesFree", "imagefs.available"), "0%")
@@ -141,7 +139,7 @@ def node_object(node: RealNode) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": node.name, "labels": labels, "annotations": {MEMORY: str(node.memory)}},
+        "metadata": {"name": node.name, "labels": labels, "annotations": {REAL_MEMORY: str(node.memory)}},
         "spec": {"taints": [structs.asdict(taint) for taint in pool.taints]},
         "status": {"capacity": dict(pool.resources), "allocatable": dict(pool.resources)},
     }

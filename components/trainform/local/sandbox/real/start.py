@@ -13,8 +13,9 @@ from trainform.console.progress import Progress
 from trainform.errors import SandboxError
 from trainform.local.docker_daemon import docker_client
 from trainform.local.sandbox import nodes
-from trainform.local.sandbox.api import Api, RequestError
+from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Authority, Certificates
+from trainform.local.sandbox.components import FORWARDER
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.processes import Command
 from trainform.local.sandbox.real import forward
@@ -35,9 +36,10 @@ from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.waiting import Condition
 from trainform.local.toolchain.addons import COREDNS, NODE, ensure_addons
 
-FORWARDER = "real-nodes-forwarder"
 SECONDS = 60  # for one answer of Docker
 LOAD_SECONDS = 600
+FEWER = "start fewer real nodes, or `sudo sysctl fs.inotify.max_user_instances=1024`: each kubelet needs some of them"
+NODE_IMAGE = "the image of the nodes"
 SHARE = 0.75  # of the memory that is free, for all real nodes together
 _NODES = "/api/v1/nodes"
 
@@ -68,13 +70,14 @@ def load_image(image: str, name: str | None, folder: Path, progress: Progress) -
 
 def ready_images(images: Mapping[str, str | None], folder: Path, progress: Progress) -> None:
     """Load images that the nodes lack (image -> the name for pods; None: its own), pulled if Docker lacks them. Nodes
-    that run are started anew; SandboxError if pods run on them."""
+    that run are started anew. The image `NODE_IMAGE` is that of the nodes."""
     node_image = ready_image(progress)
     with docker_client(LOAD_SECONDS, "a real node") as client:
         own = Containers(client, folder)
         running = own.running()
         new = False
-        for image, name in images.items():
+        for given, name in images.items():
+            image = node_image if given == NODE_IMAGE else given
             if not client.images(image):
                 with progress.step(f"pulling {image}"):
                     client.pull(image)
@@ -98,7 +101,7 @@ class RealNodes:
     def network(self) -> Command:
         """Create network and volumes; return the command that connects them to the API server."""
         with containers(self._layout.root) as made:
-            made.remove()
+            made.remove(claims=False)
             self.gateway = made.make_network()
         for path, manifest in cluster_objects(self.gateway, self._port).items():
             self._api.apply(path, manifest)
@@ -109,7 +112,6 @@ class RealNodes:
         """Start the nodes: first the objects, with what the environment says, then the containers."""
         certificates = Certificates(self._layout.pki)
         signed = self._sign(certificates)
-        remove_objects(self._api)
         for node in self.nodes:
             self._api.create(_NODES, node_object(node))
         server = f"https://{self.gateway}:{self._port}"
@@ -141,13 +143,7 @@ class RealNodes:
             return True
         with containers(self._layout.root) as made:
             if len(made.running()) < len(self.nodes):
-                printed = " ".join(filter(None, map(made.output, self.nodes)))
-                raise SandboxError(f"a real node has ended: {printed}", "`trainform sandbox down`, then start it again")
+                printed = "\n".join(filter(None, map(made.output, self.nodes)))
+                fix = FEWER if "inotify" in printed else "`trainform sandbox down`, then start it again"
+                raise SandboxError("a real node has ended", fix, printed.splitlines())
         return False
-
-
-def remove_objects(api: Api) -> None:
-    """Delete the Node objects of an earlier start."""
-    for item in api.get(nodes.REAL_NODES)["items"]:
-        with contextlib.suppress(RequestError):
-            api.delete(f"{_NODES}/{item['metadata']['name']}")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from trainform.errors import ToolchainError
+from trainform.local.toolchain.cache import translate_os_errors
 from trainform.local.toolchain.ensure import ensure, ensure_pulumi
-from trainform.local.toolchain.oserrors import translate_os_errors
 
 
 @pytest.mark.parametrize("act", [ensure, ensure_pulumi])

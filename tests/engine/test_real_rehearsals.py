@@ -1,0 +1,111 @@
+"""Rehearsals on real nodes: every launcher, as the operator's own job, on a kubelet.
+
+`make proof` runs a few of them; `make rehearse` runs all.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.project import Project, Ran
+from tests.engine.test_rehearsals import CASES, Case, formed
+from tests.engine.test_rehearsals_of_operators import ON
+from tests.local.rehearsal.conftest import docker_daemon, image
+from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.certificates import Certificates
+from trainform.local.sandbox.control import down
+from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.state import read_state
+
+__all__ = ["docker_daemon", "image"]
+
+IMAGE = "registry.example.com/ai/training:latest"
+HOW = ("-e", "dev", "--image", "trainform-rehearsal")
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory, image: str) -> Iterator[Project]:
+    """Yield a project whose rehearsals have real nodes, which stay up from one test to the next."""
+    folder = tmp_path_factory.mktemp("real")
+    project = Project(folder / "project", {"TRAINFORM_SANDBOX": str(folder / "sandbox")}, "lab")
+    project.environment()
+    yield project
+    down(folder / "rehearsals")
+
+
+def rehearse(project: Project, name: str, experiment: dict[str, Any], *words: str) -> Ran:
+    """Rehearse an experiment."""
+    project.experiment(name, {"image": IMAGE, "shared_memory": "64Mi", **experiment})
+    return project.trainform("rehearse", name, *HOW, *words, timeout=600)
+
+
+def namespaces(project: Project) -> list[str]:
+    """Return the namespaces of rehearsals that are not being deleted."""
+    folder = Path(project.environ["TRAINFORM_SANDBOX"]).with_name("rehearsals")
+    state = read_state(Layout(folder))
+    assert state is not None
+    with Api(state.ports["kube-apiserver"], Certificates(Layout(folder).pki)) as api:
+        items = api.get("/api/v1/namespaces")["items"]
+    names = {item["metadata"]["name"]: item["status"]["phase"] for item in items}
+    return [name for name, phase in names.items() if name.startswith("rehearsal-") and phase == "Active"]
+
+
+# Those that `make proof` runs: agents that meet, SSH as a user, roles that end with others, another operator.
+IN_PROOF = ("elastic", "deepspeed-user", "tensorflow", "pytorchjob")
+CLOSEST = pytest.mark.proof("launchers as the operator's own job"), pytest.mark.rehearsal("every launcher once more")
+REAL: dict[str, tuple[str, Case]] = {**{name: ("volcano", case) for name, case in CASES.items()}, **ON}
+# A rehearsal has at most two processes on a node.
+REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
+EMULATED = "mpijob"  # its launcher needs an image with its own kubectl
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=CLOSEST[name not in IN_PROOF]) for name in REAL if name != EMULATED]
+)
+def test_the_world_forms(name: str, real: Project) -> None:
+    backend, case = REAL[name]
+    output = rehearse(real, name, {**case.experiment, "backend": backend}, "--probe").succeeded()
+    assert case.formed in output
+    assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
+    assert namespaces(real) == []
+
+
+def says(then: str) -> dict[str, Any]:
+    """Return an experiment of two pods that say their rank; the second one then does something else."""
+    script = f'echo "I am $RANK"; test "$RANK" = 0 || {then}'
+    return {"launcher": {"command": ["sh", "-c", script]}, "roles": {"worker": {"replicas": 2}}}
+
+
+@pytest.mark.parametrize(
+    ("then", "limit", "told"),
+    [
+        ("exit 3", "1m", "worker-1 failed, exit code 3: I am 1"),
+        ("sleep 600", "20s", "worker-1 is in phase Running after 1"),
+    ],
+    ids=["fails", "hangs"],
+)
+@pytest.mark.proof("jobs that do not end well")
+def test_a_rank_that(then: str, limit: str, told: str, real: Project) -> None:
+    output = rehearse(real, "broken", says(then), "--timeout", limit).failed()
+    assert told in output
+    assert namespaces(real) == []
+
+
+@pytest.mark.proof("signals")
+def test_ctrl_c_removes_the_job_and_leaves_the_nodes(real: Project) -> None:
+    real.experiment("endless", {"image": IMAGE, "shared_memory": "64Mi", **says("sleep 600")})
+    words = [sys.executable, "-m", "trainform", "rehearse", "endless", *HOW]
+    process = subprocess.Popen(words, cwd=real.folder, env=real.environ, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert any("I am 1" in line for line in process.stdout)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert (process.returncode, namespaces(real)) == (130, [])

@@ -1,0 +1,1 @@
+"""Real nodes of a sandbox."""

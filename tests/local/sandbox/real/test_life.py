@@ -1,0 +1,168 @@
+"""Sandboxes with real nodes are started, killed at random moments, changed and stopped: nothing is left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.local.sandbox.conftest import api_of, until
+from tests.local.sandbox.real.conftest import POOL
+from tests.local.toolchain.recording import Recording
+from trainform.console.progress import SILENT
+from trainform.local.docker_daemon import docker_client, docker_errors
+from trainform.local.sandbox.control import down, up
+from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.nodes import REAL_NODES, SIMULATED_NODES, ready_nodes
+from trainform.local.sandbox.processes import unrecorded
+from trainform.local.sandbox.real import containers, load
+from trainform.local.sandbox.real.start import ready_image
+from trainform.local.sandbox.settings import SandboxSettings
+from trainform.local.sandbox.status import status
+from trainform.local.toolchain.tools import Toolchain
+
+pytestmark = pytest.mark.proof("starts, kills and stops, each with sandboxes of its own")
+
+CYCLES = 4  # 30 have been run too
+SEED = 31
+BOTH = {"cpu-real-0": True, "cpu-real-1": True}
+LONGEST_LIFE = 12.0  # seconds until `up` is killed; it is ready earlier
+REPOSITORY = Path(__file__).parents[4]
+UP = """
+import sys
+from pathlib import Path
+from tests.local.sandbox.real.test_life import settings
+from trainform.local.sandbox.control import up
+from trainform.local.toolchain.ensure import ensure
+
+up(settings(Path(sys.argv[1]), 1), ensure())
+"""
+
+
+def settings(folder: Path, real: int | None) -> SandboxSettings:
+    """Return the settings of a sandbox with this number of real nodes."""
+    return SandboxSettings(folder, (POOL,), real=real)
+
+
+@pytest.fixture
+def docker(real_nodes: None) -> Iterator[Any]:
+    with docker_client(60, "a test") as client:
+        yield client
+
+
+def _containers(docker: Any, folder: Path) -> Iterator[dict[str, Any]]:
+    for each in docker.containers(all=True, filters=_label(folder)):
+        with contextlib.suppress(*docker_errors()):  # a killed `up` may have asked Docker to remove it
+            yield docker.inspect_container(each["Id"])
+
+
+def _label(folder: Path) -> dict[str, str]:
+    return {"label": f"{containers.LABEL}={folder}"}
+
+
+def _traces(docker: Any, folder: Path) -> set[str]:
+    """Return the names by which mounts, cgroups and volumes of the sandbox's containers are recognised."""
+    found = set()
+    for each in _containers(docker, folder):
+        places = [mount["Name"] for mount in each["Mounts"] if mount["Name"] != containers.IMAGES]
+        driver = (each.get("GraphDriver") or {}).get("Data") or {}
+        found |= {each["Id"], *places, driver.get("MergedDir", ""), each["NetworkSettings"]["SandboxKey"]}
+    return found - {""}
+
+
+def _left_in_docker(docker: Any, folder: Path) -> list[str]:
+    volumes = docker.volumes(filters=_label(folder))["Volumes"] or []
+    rows = [*docker.containers(all=True, filters=_label(folder)), *docker.networks(filters=_label(folder)), *volumes]
+    return [row.get("Id", row.get("Name")) for row in rows]
+
+
+def _left(docker: Any, folder: Path, traces: set[str]) -> list[str]:
+    """Return what is left of a sandbox."""
+    processes = [" ".join(each.info["cmdline"] or []) for each in psutil.process_iter(["cmdline"])]
+    places = [*Path("/proc/mounts").read_text().splitlines(), *map(str, Path("/sys/fs/cgroup").glob("**/docker/*"))]
+    volumes = [each["Name"] for each in docker.volumes()["Volumes"] or []]
+    return [
+        *_left_in_docker(docker, folder),
+        *(line for line in processes if f"{folder}/" in line),
+        *(process.name for process in unrecorded(Layout(folder).logs, [])),
+        *(place for place in [*places, *volumes] if any(trace in place for trace in traces)),
+    ]
+
+
+def test_starts_kills_and_stops_in_a_row_leave_nothing(docker: Any, toolchain: Toolchain, tmp_path: Path) -> None:
+    folder, chance = tmp_path / "sandbox", random.Random(SEED)  # noqa: S311 - not a secret
+    traces = set[str]()
+    try:
+        for cycle in range(CYCLES):
+            if cycle % 2:
+                up(settings(folder, 1), toolchain)
+            else:
+                runner = subprocess.Popen([sys.executable, "-c", UP, folder], cwd=REPOSITORY)
+                time.sleep(chance.uniform(0.5, LONGEST_LIFE))
+                runner.send_signal(signal.SIGKILL)
+                runner.wait()
+            traces |= _traces(docker, folder)
+            again = chance.choice(["up", "damaged", "nothing"])
+            if again == "up":
+                up(settings(folder, 1), toolchain)
+                assert status(folder).real_nodes == {"cpu-real-0": True}
+                traces |= _traces(docker, folder)
+            elif again == "damaged" and folder.exists():
+                Layout(folder).state.write_text("{")
+            down(folder)
+            assert _left(docker, folder, set()) == [], (cycle, again)
+        until(lambda: not _left(docker, folder, traces), 10)
+        assert len(traces) > CYCLES
+    finally:
+        down(folder)
+
+
+def test_real_nodes_start_anew_and_end_next_to_another_sandbox(
+    docker: Any, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (containers, load):
+        monkeypatch.setattr(module, "IMAGES", f"trainform-test-images-{os.getpid()}")  # `--purge` removes them
+    own, other = tmp_path / "own", tmp_path / "other"
+    try:
+        with load.importer(docker, ready_image(SILENT)):
+            pass  # as after a `sandbox load` that was killed
+        up(settings(own, 2), toolchain)
+        up(settings(other, 1), toolchain)
+        assert status(own).real_nodes == BOTH
+
+        progress = Recording()
+        assert up(settings(own, None), toolchain, progress).real_nodes == 2
+        assert progress.lines == [f"the sandbox in {own} is up already"]
+        docker.kill(next(_containers(docker, own))["Id"])
+        up(settings(own, None), toolchain)
+        assert [each["State"]["Running"] for each in _containers(docker, own)] == [True, True]
+        assert status(own).real_nodes == BOTH
+
+        progress = Recording()
+        assert down(other, progress, purge=True)
+        assert "the images of the real nodes stay" in progress.text
+        assert _left(docker, other, set()) == []
+        assert status(own).real_nodes == BOTH
+
+        up(settings(own, 0), toolchain)
+        assert _left_in_docker(docker, own) == []
+        assert status(own).running
+        with api_of(own) as api:
+            assert ready_nodes(api, REAL_NODES) == {}
+            assert ready_nodes(api, SIMULATED_NODES) == {"cpu-0": True, "cpu-1": True}
+        down(own, purge=True)
+        assert containers.IMAGES not in [each["Name"] for each in docker.volumes()["Volumes"]]
+        assert not own.exists()
+    finally:
+        for folder in (own, other):
+            down(folder)
