@@ -74,7 +74,8 @@ def run(command: list[str], progress: Progress) -> int:
 
 
 def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Progress) -> Path:
-    """Return a disk on which Docker has the image of the nodes, and that of the check. It is made once, since this takes minutes where QEMU emulates."""
+    """Return a disk on which Docker has the images of the nodes and of the check. It is made once: where QEMU emulates,
+    this takes minutes."""
     disk = folder / f"{image.replace(':', '-')}.disk"
     if not disk.exists():
         for other in folder.glob("*.disk"):
