@@ -21,7 +21,7 @@ from typing import Any
 import docker
 
 from trainform.cli.progress import display
-from trainform.local.rehearsal.real.run import Paths
+from trainform.local.rehearsal.real.run import path_of
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.folder import FOLDER_VARIABLE, Layout
@@ -82,12 +82,11 @@ def ended(api: Api, path: str, phase: Callable[[dict[str, Any]], str | None]) ->
 
 def run_hello(api: Api) -> tuple[str, list[str]]:
     """Apply `hello` with its environment, as `pulumi up` does it; return the job's phase and what its pods wrote."""
-    paths = Paths(api)
     stacks = [json.loads(run("render", stack, "--output", "json", "--quiet")) for stack in ("dev", "hello.dev")]
     for body in chain(*stacks):
-        api.apply(paths.of(body), body)
+        api.apply(path_of(body), body)
     job = next(body for body in stacks[1] if body["kind"] == "Job")
-    phase = ended(api, paths.of(job), lambda status: status.get("state", {}).get("phase"))["state"]["phase"]
+    phase = ended(api, path_of(job), lambda status: status.get("state", {}).get("phase"))["state"]["phase"]
     pods = f"/api/v1/namespaces/{job['metadata']['namespace']}/pods"
     names = sorted(pod["metadata"]["name"] for pod in api.get(pods)["items"])
     return phase, [line for name in names for line in api.lines(f"{pods}/{name}/log")]
