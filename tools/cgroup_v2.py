@@ -76,13 +76,15 @@ def run(command: list[str], progress: Progress) -> int:
 def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Progress) -> Path:
     """Return a disk on which Docker has the images of the nodes and of the check. It is made once: where QEMU emulates,
     this takes minutes."""
-    disk = folder / f"{image.replace(':', '-')}.disk"
+    with contextlib.closing(docker.from_env(timeout=DOCKER_SECONDS)) as client:
+        images = (image, python_image(client, image))
+    disk = folder / f"{images[1].replace(':', '-')}.disk"
     if not disk.exists():
         for other in folder.glob("*.disk"):
             other.unlink()
         archives = [work / "node.tar", work / "python.tar"]
         with contextlib.closing(docker.from_env(timeout=DOCKER_SECONDS)) as client:
-            for archive, name in zip(archives, (image, python_image(client, image)), strict=True):
+            for archive, name in zip(archives, images, strict=True):
                 with archive.open("wb") as file:
                     file.writelines(client.api.get_image(name))
         (work / "disk").touch()

@@ -7,6 +7,7 @@ A pod has a CPU limit and grows over its memory limit, `hello` completes, and `d
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
 import os
 import subprocess
@@ -54,7 +55,8 @@ def cgroup_version() -> int:
 
 def python_image(client: docker.DockerClient, node_image: str) -> str:
     """Return the name of the small image; build it if Docker does not have it."""
-    name = f"trainform-python:{node_image.rpartition(':')[2]}"
+    inputs = node_image.encode() + DOCKERFILE.read_bytes()
+    name = f"trainform-python:{hashlib.sha256(inputs).hexdigest()[:12]}"
     if not client.images.list(name):
         with DOCKERFILE.open("rb") as file:
             client.images.build(fileobj=file, tag=name, buildargs={"NODE": node_image})
