@@ -7,10 +7,10 @@ BIN    := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv setup demo stop test proof rehearse image docker lint docs types pytest-test bench golden lock clean
+.PHONY: help venv setup demo stop test proof rehearse image docker lint docs types pytest-test bench golden lock clean node-v2
 
 help: ## List the commands.
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
 venv:
 	@$(PYTHON) tools/venv.py
@@ -49,6 +49,9 @@ rehearse: setup image ## Run real launchers: on real nodes, and emulated in the 
 
 image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image
+
+node-v2: docker ## Check real nodes on cgroup v2, in a virtual machine.
+	@$(BIN)/python -m tools.cgroup_v2
 
 docker: venv ## Start a Docker daemon if none answers: Debian's docker.io, in a folder of the cache.
 	@$(BIN)/python -m tools.docker_daemon ensure

@@ -1,0 +1,27 @@
+"""What `make node-v2` runs in its virtual machine, as far as it needs none."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tools.cgroup_v2 import program
+from tools.real_nodes import seconds_to_ready
+
+
+def test_the_shell_of_the_virtual_machine_reads_the_words_of_the_command() -> None:
+    words = ["sh", "-c", "echo 'a  b' \"$0\"", ""]
+    settings, found, _ = program(Path("/kernel of 6.1"), words).partition("#!/bin/sh\n# PID 1")
+    shown = subprocess.run(
+        ["sh", "-eu"], input=f'{settings}printf "%s|" "$KERNEL" "$@"', capture_output=True, text=True
+    )
+    assert (found != "", shown.stdout) == (True, "|".join(["/kernel of 6.1", *words, ""]))
+
+
+def test_the_time_of_a_node_begins_with_its_object() -> None:
+    conditions = [
+        {"type": "DiskPressure", "lastTransitionTime": "2026-01-01T00:00:59Z"},
+        {"type": "Ready", "lastTransitionTime": "2026-01-01T00:01:04Z"},
+    ]
+    node = {"metadata": {"creationTimestamp": "2026-01-01T00:01:00Z"}, "status": {"conditions": conditions}}
+    assert seconds_to_ready(node) == 4.0
