@@ -22,7 +22,7 @@ from typing import Any
 import docker
 
 from trainform.cli.progress import display
-from trainform.local.rehearsal.real.run import path_of
+from trainform.local.rehearsal.real.objects import path_of
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.folder import FOLDER_VARIABLE, Layout

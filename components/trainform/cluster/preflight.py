@@ -270,16 +270,16 @@ def _real_memory(cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], na
     selector = {"labelSelector": f"{defaults.NODES_LABEL}={defaults.REAL}"}
     nodes = cluster.api.find_all("/api/v1/nodes", "list the nodes", parameters=selector)
     chosen = mapping(mapping(namespace.body.get("metadata")).get("annotations")).get(NODE_SELECTOR, "")
-    asked = sum(
-        template.replicas * template.pod_request("memory")
-        for template in BACKENDS[plan.backend].templates(plan, manifests)
-    )
-    there = sum(int(node["metadata"]["annotations"][defaults.REAL_MEMORY]) for node in nodes)
-    if not nodes or defaults.SIMULATED in str(chosen) or asked <= there:
+    templates = BACKENDS[plan.backend].templates(plan, manifests)
+    asked = [template.pod_request("memory") for template in templates for _ in range(template.replicas)]
+    there = [int(node["metadata"]["annotations"][defaults.REAL_MEMORY]) for node in nodes]
+    fits = sum(asked) <= sum(there) and max(asked, default=0) <= max(there, default=0)
+    if not nodes or defaults.SIMULATED in str(chosen) or fits:
         return Outcome()
-    shown = [f"{size / GIB:.1f} GiB" for size in (asked, there)]
+    shown = [f"{size / GIB:.1f} GiB" for size in (sum(asked), max(asked), sum(there), max(there))]
     return refused(
-        f"the pods ask for {shown[0]} of memory together, and the real nodes of this sandbox have {shown[1]}",
+        f"the pods ask for {shown[0]} of memory together and at most {shown[1]} each, and the real nodes of this "
+        f"sandbox have {shown[2]} together and at most {shown[3]} each",
         f"ask for less; or `trainform rehearse {plan.experiment} -e {plan.environment}`, which runs CPU processes; or "
         "`trainform sandbox up --nodes simulated`",
     )

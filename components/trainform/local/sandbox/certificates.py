@@ -19,7 +19,7 @@ from trainform.local.sandbox.ports import LOOPBACK
 LIFETIME = datetime.timedelta(days=3650)
 NOT_BEFORE_MARGIN = datetime.timedelta(hours=1)
 
-SERVICE_IP = "10.0.0.1"  # the first address of --service-cluster-ip-range: the Service `kubernetes`
+SERVICE_IP = "198.18.0.1"  # the first address of --service-cluster-ip-range: the Service `kubernetes`
 SERVER = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", LOOPBACK, SERVICE_IP)
 # Kueue (0.19) makes certificates that are not valid for loopback, unless it finds certificates with these names.
 KUEUE_AUTHORITY = "kueue-ca"

@@ -16,7 +16,7 @@ from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.sandbox.processes import Command
 from trainform.local.sandbox.webhooks import ADMISSION_PATHS
 
-SERVICE_RANGE = "10.0.0.0/16"
+SERVICE_RANGE = "198.18.0.0/16"  # for benchmarks (RFC 2544): nothing that pods may want to reach has such an address
 POD_RANGE = "10.128.0.0/9"
 SIMULATED_NODE = "kwok.x-k8s.io/node"  # the annotation of nodes that kwok manages
 # kwok renews leases after a quarter of this time, most of an idle API server's load. Kubernetes allows 50 s.

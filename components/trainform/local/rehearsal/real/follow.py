@@ -10,6 +10,7 @@ from typing import Any
 from trainform.cluster.facts import ENDED as JOB_ENDED
 from trainform.cluster.phases import reported_phase
 from trainform.console.lines import strip_sequences
+from trainform.local.rehearsal.real.objects import path_of
 from trainform.local.rehearsal.run.records import (
     ENDED,
     FAILED,
@@ -27,7 +28,7 @@ from trainform.manifests.manifest import mapping, mappings
 
 PHASES = {"Pending": PENDING, "Running": RUNNING, "Succeeded": SUCCEEDED, "Failed": FAILED}
 POLL_SECONDS = 0.3
-OUTPUT_SECONDS = 3.0  # for the rest of the output, after the job has ended
+OUTPUT_SECONDS = 30.0  # for the rest of the output, after the job has ended
 # A pod that waits for one of these does not start by itself: nothing of a rehearsal comes later.
 HOPELESS_SECONDS = 10.0
 HOPELESS = frozenset(
@@ -36,11 +37,19 @@ HOPELESS = frozenset(
 
 
 class Follower:
-    """Follows the pods of one namespace. write: shows a line of a pod, by its planned name."""
+    """Follows the pods of a job. write: shows a line of a pod, by its planned name. note: shows another line."""
 
-    def __init__(self, api: Api, namespace: str, job: str, records: Records, write: Callable[[str, str], None]) -> None:
-        self._api, self._job, self._records, self._write = api, job, records, write
-        self._pods = f"/api/v1/namespaces/{namespace}/pods"
+    def __init__(
+        self,
+        api: Api,
+        job: Mapping[str, Any],
+        records: Records,
+        write: Callable[[str, str], None],
+        note: Callable[[str], None],
+    ) -> None:
+        self._api, self._records, self._write, self._note = api, records, write, note
+        self._job = path_of(job)
+        self._pods = f"/api/v1/namespaces/{job['metadata']['namespace']}/pods"
         self._read: set[str] = set()
         self._readers: list[threading.Thread] = []
         self._hopeless: dict[str, float] = {}
@@ -58,6 +67,8 @@ class Follower:
         end = time.monotonic() + OUTPUT_SECONDS
         for reader in self._readers:
             reader.join(max(0.0, end - time.monotonic()))
+        if any(reader.is_alive() for reader in self._readers):
+            self._note(f"the output goes on, and is not read any more: the job ended {OUTPUT_SECONDS:.0f} s ago")
         for record in self._records.all():
             if record.phase not in ENDED:
                 self._records.end(record.pod, STOPPED, None, "stopped with the job")
@@ -90,9 +101,12 @@ class Follower:
         phase = PHASES.get(str(status.get("phase")), PENDING)
         if phase not in ENDED:
             reason = ": ".join(str(stuck[key]) for key in ("reason", "message") if key in stuck)
+            reason = reason if reason else _waits_for(status, found)
             phase = PREPARING if phase == PENDING and init else phase
             self._records.change(record.pod, phase=phase, reason=reason, exit_code=None, ended=None)
         elif record.phase not in ENDED:
+            broken = [mapping(mapping(each.get("state")).get("terminated")) for each in (*init, *others)]
+            ended = next((each for each in broken if each.get("exitCode")), ended)
             code, why = ended.get("exitCode"), ended.get("reason") or status.get("reason")
             reason = str(why) if code is None or why not in (None, "Error") else f"exit code {code}"
             self._records.end(record.pod, phase, code, "" if phase == SUCCEEDED else reason)
@@ -117,3 +131,13 @@ class Follower:
                 self._write(name, line)
         except RequestError:
             return  # the pod was removed
+
+
+def _waits_for(status: Mapping[str, Any], main: Mapping[str, Any]) -> str:
+    """Return why a pod has no node yet, or how its main container ended before it was started again; else ""."""
+    conditions = mappings(status.get("conditions"))
+    placed = next((each for each in conditions if each.get("type") == "PodScheduled"), {})
+    if placed.get("status") == "False":
+        return str(placed.get("message", ""))
+    last = mapping(mapping(main.get("lastState")).get("terminated"))
+    return f"exit code {last['exitCode']} before" if "exitCode" in last else ""

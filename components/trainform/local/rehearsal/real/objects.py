@@ -90,6 +90,8 @@ def _adapt(template: dict[str, Any], image: str | None) -> Iterator[str]:
         container.pop("resources", None)
         container["imagePullPolicy"] = "IfNotPresent"
         container["image"] = container["image"] if image is None else image
+        if container.get("securityContext", {}).pop("privileged", False):
+            yield f"container {container['name']}: runs without `privileged` here, which could change this machine"
     for volume in spec.get("volumes", []):
         path = volume.pop("hostPath", None)
         if path is not None:
@@ -139,3 +141,12 @@ def _encoded(values: Mapping[str, bytes]) -> dict[str, str]:
 def _object(kind: str, name: str, namespace: str = "", api: str = "v1", **fields: Any) -> dict[str, Any]:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
+
+
+def path_of(body: Mapping[str, Any]) -> str:
+    """Return the path of an object in the API: an object without a namespace is the cluster's. The plurals of all kinds
+    are regular."""
+    version, kind, metadata = body["apiVersion"], body["kind"].lower(), body["metadata"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    place = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+    return f"{root}{place}/{kind}{'es' if kind.endswith('s') else 's'}/{metadata['name']}"

@@ -7,7 +7,7 @@ import dataclasses
 import signal
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from trainform.errors import SandboxError
 from trainform.job.render import RenderedJob
 from trainform.local.rehearsal.fewer_processes import differences, smaller_plan
 from trainform.local.rehearsal.real.follow import Follower
-from trainform.local.rehearsal.real.objects import Rehearsed, rehearsed
+from trainform.local.rehearsal.real.objects import Rehearsed, path_of, rehearsed
 from trainform.local.rehearsal.run.display import ConsoleDisplay
 from trainform.local.rehearsal.run.records import ENDED, FAILED, PodRecord, Records
 from trainform.local.rehearsal.run.rehearse import ENDING, Masker, Options, Outcome, endings_as_interrupts
@@ -43,6 +43,7 @@ from trainform.local.toolchain.ensure import ensure
 from trainform.plan.model import Plan
 
 FOLDER = "rehearsals"  # next to the project's sandbox
+NAMESPACES, PREFIX = "/api/v1/namespaces", "rehearsal-"
 LEAST_NODES = 2
 LONGEST_NAME = 40
 COMPLETED = "Completed"
@@ -57,29 +58,39 @@ def rehearse_for_real(
 ) -> tuple[Workload, Outcome]:
     """Run the operator's own job on real nodes, and remove its namespace. Returns the workload of its plan with the
     notes that were shown. TrainformError if it cannot be started."""
-    namespace = f"rehearsal-{job.plan.experiment[:LONGEST_NAME].rstrip('-')}-{uuid.uuid4().hex[:6]}"
+    namespace = f"{PREFIX}{job.plan.experiment[:LONGEST_NAME].rstrip('-')}-{uuid.uuid4().hex[:6]}"
     place = job.environment.namespace.model_copy(update={"name": namespace})
     environment = job.environment.model_copy(update={"namespace": place})
-    plan = smaller_plan(job.plan, job.experiment, environment, processes)
+    lasting = job.experiment.model_copy(update={"ttl": None})  # or the job might be gone before its end is seen
+    plan = smaller_plan(job.plan, lasting, environment, processes)
     workload = workload_of_plan(plan)
     image = None if options.image is None else full_name(options.image)
     made = rehearsed(plan, workload, image, job.experiment.launcher if probe else None)
     notes = (*differences(job.plan, plan), *made.notes)
     workload = dataclasses.replace(workload, notes=notes)
     folder = chosen_folder().with_name(FOLDER)
-    with endings_as_interrupts(), hold(folder.with_name(f"{FOLDER}.lock"), "another rehearsal's start", progress):
+    # one at a time: a new image or add-on restarts nodes or control plane
+    with endings_as_interrupts(), hold(folder.with_name(f"{FOLDER}.lock"), "another rehearsal", progress):
         _ready_nodes(folder, plan, workload, made, options.image, progress)
-    state = read_state(Layout(folder))
-    if state is None:
-        raise SandboxError(f"the sandbox of rehearsals in {folder} has ended", "run the same command again")
-    certificates = Certificates(Layout(folder).pki)
-    with endings_as_interrupts(), Api(state.ports["kube-apiserver"], certificates) as api:
-        running = RealRehearsal(api, workload, made, options, display)
-        try:
-            return workload, running.run()
-        finally:
-            with signal_handler(ENDING, signal.SIG_IGN), contextlib.suppress(RequestError):
-                api.delete(f"/api/v1/namespaces/{namespace}")
+        state = read_state(Layout(folder))
+        if state is None:
+            raise SandboxError(f"the sandbox of rehearsals in {folder} has ended", "run the same command again")
+        with Api(state.ports["kube-apiserver"], Certificates(Layout(folder).pki)) as api:
+            _remove_namespaces(api)
+            running = RealRehearsal(api, workload, made, options, display)
+            try:
+                return workload, running.run()
+            finally:
+                with signal_handler(ENDING, signal.SIG_IGN), contextlib.suppress(RequestError):
+                    _remove_namespaces(api)
+
+
+def _remove_namespaces(api: Api) -> None:
+    """Delete the namespaces of this rehearsal and of those that were killed, without waiting."""
+    for item in api.get(NAMESPACES)["items"]:
+        name = item["metadata"]["name"]
+        if name.startswith(PREFIX) and item["status"]["phase"] == "Active":
+            api.delete(f"{NAMESPACES}/{name}")
 
 
 def _ready_nodes(
@@ -123,9 +134,8 @@ class RealRehearsal:
             for body in self._made.bodies:
                 self._apply(body, end)
             deadline = time.monotonic() + self._options.timeout
-            job = path_of(self._made.job)
-            namespace = self._made.job["metadata"]["namespace"]
-            phase = Follower(self._api, namespace, job, self._records, self._write_line).run(deadline)
+            follower = Follower(self._api, self._made.job, self._records, self._write_line, self._display.note)
+            phase = follower.run(deadline)
         problem = "" if phase == COMPLETED else "\n".join(escaped(self._masked(line)) for line in self._problem(phase))
         return Outcome(self.rows(), problem)
 
@@ -163,12 +173,3 @@ class RealRehearsal:
 
     def _write_line(self, pod: str, line: str) -> None:
         self._display.line(pod, self._masked(line))
-
-
-def path_of(body: Mapping[str, Any]) -> str:
-    """Return the path of an object in the API: an object without a namespace is the cluster's. The plurals of all kinds
-    are regular."""
-    version, kind, metadata = body["apiVersion"], body["kind"].lower(), body["metadata"]
-    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    place = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
-    return f"{root}{place}/{kind}{'es' if kind.endswith('s') else 's'}/{metadata['name']}"

@@ -36,12 +36,19 @@ class Containers:
 
     def __init__(self, client: Any, folder: Path) -> None:
         self._client = client
-        self._labels = {LABEL: str(folder)}
-        self._name = f"trainform-{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
+        place = str(folder.resolve())  # the same for every path that leads there
+        self._labels = {LABEL: place}
+        self._name = f"trainform-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
 
     def running(self) -> list[str]:
         """Return the ids of the nodes that run."""
         return [str(each["Id"]) for each in self._client.containers(filters={"label": self._filter()})]
+
+    def memory_of_others(self) -> int:
+        """Return the bytes that the real nodes of other sandboxes may use."""
+        own, others = self.running(), self._client.containers(filters={"label": LABEL})
+        ids = [each["Id"] for each in others if each["Id"] not in own]
+        return sum(self._client.inspect_container(each)["HostConfig"]["Memory"] for each in ids)
 
     def make_network(self) -> str:
         """Create the network and the volumes; return the address of this machine in the network."""
@@ -142,6 +149,9 @@ def start_container(client: Any, body: dict[str, Any], name: str | None = None, 
             client.remove_container(made, force=True, v=True)
             if rights is UNCONFINED or "operation not permitted" not in one_line(error):
                 raise
+        except BaseException:  # Ctrl-C
+            client.remove_container(made, force=True, v=True)
+            raise
         else:
             return made
     raise AssertionError("unreachable: the second start returns or raises")

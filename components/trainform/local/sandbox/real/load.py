@@ -7,28 +7,33 @@ import socket
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from trainform.console.locking import hold
+from trainform.console.progress import Progress
 from trainform.errors import InputError, Problem, SandboxError
 from trainform.local.sandbox.real.containers import IMAGES, start_container
+from trainform.local.toolchain.cache import cache_folder
 
 DIGEST = 2  # its column in containerd's list of images
 IMPORTER = "trainform.importer"
 IMAGE = ("ctr", "--namespace", "k8s.io", "images")
 
 
-def load(client: Any, node_image: str, image: str, name: str | None) -> list[str]:
+def load(client: Any, node_image: str, image: str, name: str | None, progress: Progress) -> list[str]:
     """Import an image of Docker, and return the names under which pods find it: `name`, or its own, and its digests.
     InputError if Docker does not have the image."""
     found = _inspected(client, image)
     names, temporary = names_of(found, image, name)
-    client.tag(found["Id"], *temporary.split(":"))
-    try:
-        with importer(client, node_image) as container:
-            present = _run(client, container, [*IMAGE, "list", "--quiet"]).split()
-            if full_name(temporary) not in present:
-                _import(client, container, temporary)
-            _run(client, container, [*IMAGE, "tag", "--force", full_name(temporary), *names])
-    finally:
-        client.remove_image(temporary)
+    with hold(cache_folder() / "node-image" / "import.lock", f"loading {image}", progress):
+        client.tag(found["Id"], *temporary.split(":"))
+        try:
+            with importer(client, node_image) as container:
+                present = _run(client, container, [*IMAGE, "list", "--quiet"]).split()
+                if full_name(temporary) not in present:
+                    _import(client, container, temporary)
+                _run(client, container, [*IMAGE, "tag", "--force", full_name(temporary), *names])
+        finally:
+            if found["RepoTags"]:  # otherwise Docker would remove the image with its only name
+                client.remove_image(temporary)
     return names
 
 
@@ -38,6 +43,15 @@ def is_loaded(client: Any, container: str, image: str, name: str | None) -> bool
     rows = [line.split() for line in _run(client, container, [*IMAGE, "list"]).splitlines()]
     digests = {row[0]: row[2] for row in rows if len(row) > DIGEST}
     return full_name(temporary) in digests and {digests.get(each) for each in names} == {digests[full_name(temporary)]}
+
+
+def is_here(client: Any, image: str) -> bool:
+    """Return True if Docker has the image, by name or id."""
+    try:
+        _inspected(client, image)
+    except InputError:
+        return False
+    return True
 
 
 def _inspected(client: Any, image: str) -> dict[str, Any]:
@@ -79,19 +93,17 @@ def full_name(name: str) -> str:
 def importer(client: Any, node_image: str) -> Iterator[str]:
     """Yield a container in which containerd has the volume of the images. It waits for another one's end."""
     host = {"Binds": [f"{IMAGES}:/images"], "Tmpfs": {"/run": "rw,exec"}}
-    for ended in client.containers(all=True, filters={"label": IMPORTER, "status": "exited"}):
-        client.remove_container(ended, v=True)
+    for left in client.containers(all=True, filters={"label": IMPORTER}):  # of a load that was killed: one at a time
+        client.remove_container(left, force=True, v=True)
     words = {"Entrypoint": ["/usr/lib/trainform/importer"], "Labels": {IMPORTER: ""}}
     body = {"Image": node_image, "HostConfig": host, "OpenStdin": True, "StdinOnce": True, **words}
     container = start_container(client, body)
-    attached = client.attach_socket(container, {"stdin": 1, "stream": 1})
     try:
-        _run(client, container, ["sh", "-c", "until ctr version >/dev/null 2>&1; do sleep 0.1; done"])
-        yield container
+        with contextlib.closing(client.attach_socket(container, {"stdin": 1, "stream": 1})):
+            _run(client, container, ["sh", "-c", "until ctr version >/dev/null 2>&1; do sleep 0.1; done"])
+            yield container
     finally:
         client.remove_container(container, force=True, v=True)
-        attached._sock.close()
-        attached.close()
 
 
 def _run(client: Any, container: str, command: list[str]) -> str:

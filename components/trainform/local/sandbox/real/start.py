@@ -21,7 +21,7 @@ from trainform.local.sandbox.processes import Command
 from trainform.local.sandbox.real import forward
 from trainform.local.sandbox.real.containers import Containers
 from trainform.local.sandbox.real.image import ensure_image
-from trainform.local.sandbox.real.load import is_loaded, load
+from trainform.local.sandbox.real.load import is_here, is_loaded, load
 from trainform.local.sandbox.real.node_files import (
     DNS_USER,
     PROXY_USER,
@@ -40,6 +40,7 @@ SECONDS = 60  # for one answer of Docker
 LOAD_SECONDS = 600
 FEWER = "start fewer real nodes, or `sudo sysctl fs.inotify.max_user_instances=1024`: each kubelet needs some of them"
 NODE_IMAGE = "the image of the nodes"
+LEAST_MEMORY = 1 << 30
 SHARE = 0.75  # of the memory that is free, for all real nodes together
 _NODES = "/api/v1/nodes"
 
@@ -64,7 +65,7 @@ def load_image(image: str, name: str | None, folder: Path, progress: Progress) -
     node_image = ready_image(progress)
     with docker_client(LOAD_SECONDS, "a real node") as client:
         with progress.step(f"loading {image}"):
-            names = load(client, node_image, image, name)
+            names = load(client, node_image, image, name, progress)
         return names, Containers(client, folder).restart()
 
 
@@ -78,13 +79,13 @@ def ready_images(images: Mapping[str, str | None], folder: Path, progress: Progr
         new = False
         for given, name in images.items():
             image = node_image if given == NODE_IMAGE else given
-            if not client.images(image):
+            if not is_here(client, image):
                 with progress.step(f"pulling {image}"):
                     client.pull(image)
             if running and is_loaded(client, running[0], image, name):
                 continue
             with progress.step(f"loading {image} for the real nodes"):
-                load(client, node_image, image, name)
+                load(client, node_image, image, name, progress)
             new = True
         if new and running:
             own.restart()
@@ -95,7 +96,9 @@ class RealNodes:
 
     def __init__(self, layout: Layout, api: Api, port: int, settings: SandboxSettings, image: str) -> None:
         self._layout, self._api, self._port, self._image = layout, api, port, image
-        memory = int(psutil.virtual_memory().available * SHARE)
+        with containers(layout.root) as made:
+            given = made.memory_of_others()
+        memory = int(max(psutil.virtual_memory().available - given, LEAST_MEMORY) * SHARE)
         self.nodes: Sequence[RealNode] = chosen_nodes(settings.pools, settings.real or 0, memory)
 
     def network(self) -> Command:
