@@ -168,7 +168,8 @@ def down_command(folder: FolderOption = None, purge: PurgeOption = False, *, for
         return
     echo(f"sandbox down: {place}" if found else f"no sandbox is running in {place}")
     if not purge and place.exists():
-        note("its logs and the passphrase of its stacks stay; `trainform sandbox down --purge` removes them")
+        option = "" if folder is None else f" --folder {shlex.quote(str(folder))}"
+        note(f"its logs and the passphrase of its stacks stay; `trainform sandbox down --purge{option}` removes them")
     if copy_folder(place).exists():
         note(f"the demo's copy of the project stays: {copy_folder(place)}")
 

@@ -24,7 +24,7 @@ def _check_trusted(files: Certificates | WebhookCertificates, *names: str) -> No
 def test_the_server_is_trusted_by_name_and_address_and_the_client_is_an_administrator(tmp_path: Path) -> None:
     files = Certificates(tmp_path)
     files.make()
-    _check_trusted(files, "127.0.0.1", "localhost", "kubernetes.default.svc", "10.0.0.1")
+    _check_trusted(files, "127.0.0.1", "localhost", "kubernetes.default.svc", "198.18.0.1")
     client = x509.load_pem_x509_certificate(files.client.read_bytes())
     [group] = client.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
     assert group.value == "system:masters"

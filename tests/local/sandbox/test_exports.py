@@ -78,6 +78,7 @@ def test_up_as_json(sandbox: Sandbox) -> None:
         "context": sandbox.context,
         "uid": sandbox.uid,
         "nodes": 6,
+        "real_nodes": 0,
         "addons": [],
         "next": [f'eval "$(trainform sandbox env --folder {sandbox.folder})"'],
     }

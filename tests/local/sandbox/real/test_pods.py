@@ -67,7 +67,7 @@ EXPECTED = {
     "echo $POD_NAME $POD_NODE": "everything cpu-real-0",
     "echo $LIMIT": "67108864",
     "echo $VIP_PORT": "tcp://10.0.7.7:80",
-    "echo $KUBERNETES_SERVICE_HOST": "10.0.0.1",
+    "echo $KUBERNETES_SERVICE_HOST": "198.18.0.1",
     "id -u": "1000",
     "hostname": "everything",
     "cat /config/a": "one",

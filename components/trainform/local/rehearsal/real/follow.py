@@ -126,7 +126,7 @@ class Follower:
         try:
             for line in self._api.lines(path):
                 words = strip_sequences(line).strip()
-                if words:
+                if any(map(str.isalnum, words)):  # not the rule below torchrun's summary
                     self._records.change(name, last_line=words)
                 self._write(name, line)
         except RequestError:

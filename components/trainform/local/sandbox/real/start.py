@@ -6,12 +6,13 @@ import contextlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
-from trainform.local.docker_daemon import docker_client
+from trainform.local.docker_daemon import docker_client, docker_errors, one_line
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Authority, Certificates
@@ -81,7 +82,7 @@ def ready_images(images: Mapping[str, str | None], folder: Path, progress: Progr
             image = node_image if given == NODE_IMAGE else given
             if not is_here(client, image):
                 with progress.step(f"pulling {image}"):
-                    client.pull(image)
+                    _pull(client, image)
             if running and is_loaded(client, running[0], image, name):
                 continue
             with progress.step(f"loading {image} for the real nodes"):
@@ -89,6 +90,17 @@ def ready_images(images: Mapping[str, str | None], folder: Path, progress: Progr
             new = True
         if new and running:
             own.restart()
+
+
+def _pull(client: Any, image: str) -> None:
+    try:
+        client.pull(image)
+    except docker_errors() as error:
+        reason = f"the image {image} is not on this machine, and cannot be pulled: {one_line(error)}"
+        fix = (
+            "`docker images` lists those that are here; `trainform rehearse --image NAME` runs all pods in one of them"
+        )
+        raise SandboxError(reason, fix) from None
 
 
 class RealNodes:
