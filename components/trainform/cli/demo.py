@@ -123,7 +123,7 @@ def command(real: RealOption = False) -> None:
 
 def _next(folder: Path, experiment: str) -> str:
     names = {"experiment": experiment, "environment": ENVIRONMENT, "stack": f"{experiment}.{ENVIRONMENT}"}
-    rows = (f"  {verb:<10}{text.format(**names):<37} {what}".rstrip() for verb, text, what in ROWS)
+    rows = (f"  {verb:<10}{text.format(**names):<38}  {what}".rstrip() for verb, text, what in ROWS)
     return NEXT.format(folder=shlex.quote(str(folder)), rows="\n".join(rows))
 
 

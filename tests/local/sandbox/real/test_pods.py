@@ -66,7 +66,7 @@ EXPECTED = {
     "echo $PASSWORD": "hunter2",
     "echo $POD_NAME $POD_NODE": "everything cpu-real-0",
     "echo $LIMIT": "67108864",
-    "echo $VIP_PORT": "tcp://10.0.7.7:80",
+    "echo $VIP_PORT": "tcp://198.18.7.7:80",
     "echo $KUBERNETES_SERVICE_HOST": "198.18.0.1",
     "id -u": "1000",
     "hostname": "everything",
@@ -85,11 +85,11 @@ EXPECTED = {
     "cat $C/memory.max $C/memory/memory.limit_in_bytes 2>/dev/null": "67108864",
     "cut -d' ' -f1 $C/cpu.max $C/cpu/cpu.cfs_quota_us 2>/dev/null": "50000",
     "cat /proc/self/oom_score_adj": "999",
-    "forward vip.default.svc.cluster.local": "10.0.7.7",
+    "forward vip.default.svc.cluster.local": "198.18.7.7",
     "reverse $(forward server.pods.default.svc.cluster.local)": "server.pods.default.svc.cluster.local",
     "nslookup nowhere.default.svc.cluster.local | grep -o NXDOMAIN | head -n1": "NXDOMAIN",
     "grep ^search /etc/resolv.conf": "search default.svc.cluster.local svc.cluster.local cluster.local",
-    "wget -qO- http://10.0.7.7/server": "from server",
+    "wget -qO- http://198.18.7.7/server": "from server",
     "wget -qO- http://server.pods:8080/server": "from server",
     "review | grep -o 'system:serviceaccount:[a-z:]*' | head -n1": "system:serviceaccount:default:default",
     "echo the end >/dev/termination-log": "",
@@ -139,7 +139,7 @@ OBJECTS: dict[str, list[dict[str, Any]]] = {
     "persistentvolumeclaims": [{"metadata": {"name": "shared"}, "spec": CLAIM}],
     "services": [
         {"metadata": {"name": name}, "spec": {"clusterIP": address, "selector": {"app": "server"}, "ports": [PORT]}}
-        for name, address in (("vip", "10.0.7.7"), ("pods", "None"))
+        for name, address in (("vip", "198.18.7.7"), ("pods", "None"))
     ],
 }
 
@@ -281,7 +281,7 @@ def test_a_pod_on_the_host_network_has_the_name_and_address_of_its_node(api: Api
     bin_ = {"volumes": [{"name": "bin", "emptyDir": {}}], "volumeMounts": [{"name": "bin", "mountPath": "/bin"}]}
     api.create(PODS, _pod("host", script, **fields, **bin_))
     until(lambda: _status(api, "host").get("phase") == "Succeeded")
-    assert _log(api, "host") == ["cpu-real-1", "10.0.7.7"]
+    assert _log(api, "host") == ["cpu-real-1", "198.18.7.7"]
     addresses = {each["type"]: each["address"] for each in api.get("/api/v1/nodes/cpu-real-1")["status"]["addresses"]}
     assert _status(api, "host")["podIP"] == addresses["InternalIP"]
 

@@ -99,11 +99,22 @@ def importer(client: Any, node_image: str) -> Iterator[str]:
     body = {"Image": node_image, "HostConfig": host, "OpenStdin": True, "StdinOnce": True, **words}
     container = start_container(client, body)
     try:
-        with contextlib.closing(client.attach_socket(container, {"stdin": 1, "stream": 1})):
+        with connected(client.attach_socket(container, {"stdin": 1, "stream": 1})):
             _run(client, container, ["sh", "-c", "until ctr version >/dev/null 2>&1; do sleep 0.1; done"])
             yield container
     finally:
         client.remove_container(container, force=True, v=True)
+
+
+@contextlib.contextmanager
+def connected(stream: Any) -> Iterator[socket.socket]:
+    """Yield the socket of a stream of Docker's, and close both: the stream leaves its socket open."""
+    connection: socket.socket = stream._sock
+    try:
+        yield connection
+    finally:
+        stream.close()
+        connection.close()
 
 
 def _run(client: Any, container: str, command: list[str]) -> str:
@@ -119,12 +130,11 @@ def _import(client: Any, container: str, image: str) -> None:
     command = [*IMAGE, "import", "-"]
     made = client.exec_create(container, command, stdin=True)["Id"]
     stream = client.exec_start(made, socket=True)
-    connection: socket.socket = stream._sock
-    for piece in client.get_image(image):
-        connection.sendall(piece)
-    connection.shutdown(socket.SHUT_WR)
-    printed = stream.read().decode(errors="replace")
-    stream.close()
+    with connected(stream) as connection:
+        for piece in client.get_image(image):
+            connection.sendall(piece)
+        connection.shutdown(socket.SHUT_WR)
+        printed = stream.read().decode(errors="replace")
     _check(client, made, command, printed)
 
 
