@@ -85,7 +85,7 @@ def says(then: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("then", "limit", "told"),
+    ("then", "limit", "line"),
     [
         ("exit 3", "1m", "worker-1 failed, exit code 3: I am 1"),
         ("sleep 600", "20s", "worker-1 is in phase Running after 1"),
@@ -93,9 +93,9 @@ def says(then: str) -> dict[str, Any]:
     ids=["fails", "hangs"],
 )
 @pytest.mark.proof("jobs that do not end well")
-def test_a_rank_that(then: str, limit: str, told: str, real: Project) -> None:
+def test_a_rank_that(then: str, limit: str, line: str, real: Project) -> None:
     output = rehearse(real, "broken", says(then), "--timeout", limit).failed()
-    assert told in output
+    assert line in output
     assert namespaces(real) == []
 
 

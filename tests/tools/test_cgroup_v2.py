@@ -1,4 +1,4 @@
-"""What `make node-v2` runs in its virtual machine, as far as it needs none."""
+"""The parts of `make node-v2` that need no virtual machine."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def command(
 ) -> None:
     """Run the job on real nodes on this machine.
 
-    The operator's own job, with CPU processes instead of accelerators, runs in a namespace of its own on a sandbox for
+    The operator's own job, with CPU processes instead of accelerators, runs in a new namespace on a sandbox for
     rehearsals, whose nodes are containers with a kubelet. Commands, variables, files, shared memory and names are the
     same as in the cluster; empty volumes and stand-ins take the place of claims and Secrets. Docker is required. Ctrl-C
     removes the job; the nodes stay for the next rehearsal. Exit code: 0, or 1 if the job fails or does not end in time.

@@ -31,7 +31,7 @@ from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.status import status
 from trainform.local.toolchain.tools import Toolchain
 
-pytestmark = pytest.mark.proof("starts, kills and stops, each with sandboxes of its own")
+pytestmark = pytest.mark.proof("starts, kills and stops, each with other sandboxes")
 
 CYCLES = 4  # 30 have been run too
 SEED = 31

@@ -1,1 +1,1 @@
-"""A rehearsal on real nodes: the operator's own job, in a namespace of its own on a sandbox for rehearsals."""
+"""A rehearsal on real nodes: the operator's own job, in a new namespace on a sandbox for rehearsals."""

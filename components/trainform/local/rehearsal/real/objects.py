@@ -29,7 +29,7 @@ LEFT_OUT = "left out here: requests and limits, node selectors, affinity; quotas
 
 
 class Rehearsed(Struct, frozen=True):
-    """What is applied. bodies: in this order. job: the operator's job among them."""
+    """The objects to apply. bodies: in this order. job: the operator's job among them."""
 
     bodies: tuple[dict[str, Any], ...]
     job: dict[str, Any]

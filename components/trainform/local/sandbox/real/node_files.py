@@ -100,7 +100,7 @@ KUBELET = {
     "failSwapOn": False,
     "evictionHard": NO_EVICTION,
     "imageGCHighThresholdPercent": 100,  # images are shared by all nodes
-    # Without CAP_SYS_RESOURCE, which some machines do not give, nobody may lower the score of a process.
+    # Without CAP_SYS_RESOURCE, which some machines do not give, no process may lower its score.
     "featureGates": {"KubeletInUserNamespace": True},
 }
 PROXY = {
