@@ -15,9 +15,7 @@ from trainform.plan.variables import RESERVED_PREFIX
 from trainform.plan.world import (
     ALL_WHEN_EVICTED,
     EVALUATOR,
-    FAILED_OR_EVICTED,
     TASK_TYPES,
-    action_upon,
     first_ranked,
     restart_words,
     task_type,
@@ -147,27 +145,6 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
         if times(words) is not None and role.max_retry is not None:
             reason = f"the role has `restart: {words}` too, which sets the same number"
             yield Problem(f"roles.{name}.max_retry", role.max_retry, reason, "keep one of the two")
-    yield from _overridden_restarts(experiment, plan)
-
-
-def _overridden_restarts(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
-    """Yield values of `restart` that the `policies` of the user override."""
-    events = [(policy.action, str(policy.event)) for policy in reversed(FAILED_OR_EVICTED)]
-    job = {event: action_upon(plan.policies, event) for _, event in events}
-    reasons: dict[str, str] = {}
-    for role in plan.roles:
-        path = "restart" if experiment.roles[role.name].restart is None else f"roles.{role.name}.restart"
-        for default, event in events if role.restarts_job else ():
-            own = action_upon(role.policies, event)
-            action = job[event] if own is None else own
-            if action != default:
-                reasons[path] = (
-                    f"the value has no effect: `policies` replace {default} upon {event} by "
-                    f"{'nothing' if action is None else action}"
-                )
-    for path, reason in reasons.items():
-        fix = "change `policies`, or write never or on-failure here"
-        yield Problem(path, ALL_WHEN_EVICTED, reason, fix)
 
 
 OWN_LABELS = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ROLE_LABEL)
