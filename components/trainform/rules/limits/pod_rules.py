@@ -34,22 +34,6 @@ def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if not below_a_folder(place.value, tuple(limits.host_paths)):
                 fix = "use a claim, or ask the platform team for limits.host_paths"
                 yield join_places([place], "a volume is a path of the node", forbidden, fix, template)
-    yield from _add_on_volumes(judged, environment)
-
-
-def _add_on_volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Yield volumes that the operator mounts in the pods for a field of the job."""
-    limits = environment.limits
-    for add_on in judged.add_ons:
-        on_node = add_on.volume == HOST_PATH
-        is_open = add_on.volume in limits.volume_types
-        if add_on.volume and not (below_a_folder(add_on.path, tuple(limits.host_paths)) if on_node else is_open):
-            reason = (
-                f"the operator mounts it in the pods as a volume of the type {add_on.volume}, which the environment "
-                f"{environment.name} does not allow"
-            )
-            fix = f"ask the platform team for limits.{'host_paths' if on_node else 'volume_types'}"
-            yield Finding(add_on.where, None, reason, fix, key=add_on.key, bound=[add_on.volume, add_on.path])
 
 
 def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -197,9 +181,6 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
     if environment.limits.pod_security == "privileged":
         return
     yield from _entries(judged)
-    for add_on in judged.add_ons:
-        for text in filter(_gives, add_on.variables):
-            yield Finding(add_on.where, text, DEVICES_REASON, DEVICES_FIX, key=add_on.key)
     for template in judged.templates:
         found: dict[tuple[str, str], tuple[str, object, list[object]]] = {}
         for where, container in template.named_containers:
@@ -279,8 +260,7 @@ def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield images, also of image volumes, from a registry that the environment does not allow."""
     limits = environment.limits
     allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
-    pushed = (Finding(each.where, each.repository, "", "", key=each.key) for each in judged.add_ons if each.repository)
-    for finding in (*_images(judged), *pushed) if allowed else ():
+    for finding in _images(judged) if allowed else ():
         image = str(finding.value)
         if not is_reference(image):
             yield _add_reason(finding, *NO_REFERENCE)
@@ -314,9 +294,6 @@ def _images(judged: Judged) -> Iterator[Finding]:
             if isinstance(volume.get("image"), dict):
                 where = f"spec.volumes.{volume.get('name')}.image.reference"
                 yield Finding(where, volume["image"].get("reference", ""), "", "", template)
-    for add_on in judged.add_ons:
-        for image in add_on.images:
-            yield Finding(add_on.where, image, "", "", key=add_on.key)
 
 
 def _add_reason(finding: Finding, reason: str, fix: str) -> Finding:
