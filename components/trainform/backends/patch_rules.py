@@ -6,7 +6,7 @@ Only an experiment with patches imports this.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, structs
@@ -66,7 +66,7 @@ class _Rules(Struct, frozen=True):
             return user_template(self.plan, structs.replace(role, overrides=patch), group, self.conventions)
 
         before, after = template({}), template(role.overrides)
-        found = [*_unknown_containers(role.overrides, before), *violations(role.overrides, after, POD_TEMPLATE)]
+        found = [*violations(role.overrides, after, POD_TEMPLATE)]
         patch = without_parts(role.overrides, [each.part for each in found])
         changes = pod_changes(role.name, before, template(patch), self._owned(role))
         return self._result(f"roles.{role.name}.pod_overrides", role.overrides, found, patch, changes)
@@ -220,18 +220,6 @@ def _fix(change: Change, part: Part, backend: Backend) -> str:
         return "remove it: the plan decides this"
     field, of_role = change.field.removeprefix(_OF_ROLE), " of the role" if change.field.startswith(_OF_ROLE) else ""
     return f"remove it, and write `{field.replace('storage.*.', '')}`{of_role}"
-
-
-def _unknown_containers(patch: Mapping[str, Any], rendered: Mapping[str, Any]) -> Iterator[Violation]:
-    """Yield containers that a patch names, that the pod does not have, and that are no new ones without an image."""
-    for field in ("containers", "initContainers"):
-        known = [container["name"] for container in rendered["spec"].get(field, ())]
-        for name, value in mapping(mapping(patch.get("spec")).get(field)).items():
-            if isinstance(value, dict) and "image" not in value and name not in known:
-                near = [*difflib.get_close_matches(name, known, 1), *(known if len(known) == 1 else ())]
-                meant = f"write `{near[0]}`" if near else f"known: {list_names(known)}" if known else "remove it"
-                reason = "the pod has no container of this name, and a new one needs an image"
-                yield Violation(("spec", field, name), None, reason, f"{meant}, or add `image` for a new one")
 
 
 def _unknown_keys(plan: Plan, known: Collection[str]) -> Iterator[Problem]:

@@ -33,7 +33,6 @@ from trainform.review.findings import (
     security,
 )
 from trainform.review.headline import headline
-from trainform.review.job_objects import placement_rules, places_pods
 from trainform.review.limits import job_findings, platform_findings, waiver_uses, with_waivers
 from trainform.review.model import (
     Capacity,
@@ -257,8 +256,6 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     capacity = capacity_of(context)
     if (capacity.verdict, capacity.basis) == ("unknown", "cluster"):
         yield NotChecked(what="capacity", reason=capacity.sentence)
-    rules = (rule for job in filter(places_pods, context.jobs) for rule in placement_rules(job, context.environment))
-    yield from (NotChecked(what="capacity", reason=f"Not considered: {rule}.") for rule in dict.fromkeys(rules))
     judged = _judged(checked)
     if judged == "draft":
         reason = f"The files have other problems, which `trainform check {context.stack}` lists."

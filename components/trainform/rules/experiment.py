@@ -201,18 +201,6 @@ def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
             yield Problem(f"storage.{claim.key}", None, reason, fix)
 
 
-def _role_names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    for planned in plan.roles:
-        name = planned.name
-        stem, _, number = name.rpartition("-")
-        if number.isdigit() and stem in experiment.roles:
-            reason = (
-                f"the name reads like replica {number} of the role {stem}: its pods are called …-{name}-0 next to "
-                f"…-{name}, and a Service of that replica would have its name"
-            )
-            yield Problem(f"roles.{name}", None, reason, "rename one of the two roles")
-
-
 def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     written = {"env": experiment.env}
     for name, role in experiment.roles.items():
@@ -272,7 +260,7 @@ def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
 
 RULES: tuple[Rule, ...] = (
     _names,
-    _role_names, reference_problems, job_queue_problems, metadata_problems,
+    reference_problems, job_queue_problems, metadata_problems,
     mount_problems, port_problems, rendezvous_problems, address_problems, ssh_problems,
     _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems
 )  # fmt: skip
