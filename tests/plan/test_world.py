@@ -333,10 +333,6 @@ def test_pods_of_an_elastic_job_come_back() -> None:
         ({"restart": "3 times", "roles": {"worker": {"max_retry": 3}}},
          {"roles.worker.max_retry": "the role has `restart: 3 times` too, which sets the same number"}),
         ({"restart": "on-failure", "roles": {"worker": {"max_retry": 3}}}, {}),
-        ({"restart": "all-when-evicted", "roles": {"master": {"restart": "never"}, "worker": {"restart": "2 times"}}},
-         {"restart": "the value has no effect, since every role that trains has its own `restart`"}),
-        ({"restart": "all-when-evicted", "roles": {"worker": {"restart": "never"}, "watcher": WATCHERS}},
-         {"restart": "the value has no effect, since every role that trains has its own `restart`"}),
         ({"restart": "all-when-evicted", "roles": {"master": {"restart": "never"}, "worker": {}}}, {}),
     ],
 )  # fmt: skip

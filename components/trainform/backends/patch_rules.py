@@ -5,7 +5,6 @@ Only an experiment with patches imports this.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -36,6 +35,7 @@ from trainform.plan.model import Group, Plan, RolePlan
 from trainform.plan.variables import VARIABLES
 from trainform.spec.environment import Environment
 from trainform.spec.layers import merge_patch
+from trainform.spec.names import did_you_mean
 
 _OF_ROLE = "roles.*."
 _FIXES = {
@@ -229,8 +229,7 @@ def _unknown_keys(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
             reason = "the object is the record of what is deployed, and trainform alone writes it"
             yield Problem(path, None, reason, "remove the patch")
         elif key not in known:
-            near = difflib.get_close_matches(key.lower(), [*known], 1)
-            fix = f"did you mean {near[0]}?" if near else f"known: {list_names([*known])}"
+            fix = did_you_mean(key.lower(), known) or f"known: {list_names([*known])}"
             if key in ("metadata", "spec"):
                 fix = f"write it below the key of an object: `manifest_overrides: {{job: {{{key}: …}}}}`"
             yield Problem(path, None, "the experiment has no object of this name", fix)

@@ -128,9 +128,6 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
     if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
         reason = "the job is elastic and goes on without the evicted pod"
         yield Problem("restart", experiment.restart, reason, "remove it")
-    elif experiment.restart == ALL_WHEN_EVICTED and not any(role.restarts_job for role in plan.roles):
-        reason = "the value has no effect, since every role that trains has its own `restart`"
-        yield Problem("restart", experiment.restart, reason, "remove it, or the `restart` of a role that trains")
     for planned in plan.roles:
         name, role = planned.name, experiment.roles[planned.name]
         words = restart_words(experiment, name)

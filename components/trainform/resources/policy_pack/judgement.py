@@ -18,6 +18,7 @@ from trainform import defaults
 from trainform.backends.backend import Pods, pods_of, value_at
 from trainform.backends.judged import judged_object
 from trainform.console.secrets import masked_line
+from trainform.manifests.differences import places_of
 from trainform.rules.limits.rule import Finding, Judgement, Rule
 from trainform.rules.limits.table import waived
 from trainform.spec.environment import Environment
@@ -58,14 +59,6 @@ def _read(holder: Any, key: Any) -> Any:
         return plain(holder[key])
     except UnknownValueError:
         return UNKNOWN
-
-
-def unknown_places(value: Any, path: str = "") -> list[str]:
-    """Return the paths of all unknown values in plain data."""
-    if value == UNKNOWN:
-        return [path]
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [place for key, item in items for place in unknown_places(item, f"{path}.{key}" if path else str(key))]
 
 
 COMPONENT = "trainform:index:"
@@ -140,7 +133,7 @@ def _verdict(
     found_pods = pods_of(resource.body)
     if not resource.is_ours and not found_pods:
         return Verdict()
-    unknown = tuple(unknown_places(resource.body))
+    unknown = tuple(places_of(UNKNOWN, resource.body))
     judged = judged_object(resource.key, resource.body, [pods.template for pods in found_pods], environment.admission)
     accepted = waived(_waivers(resource), environment, today)
     messages, not_known = [], False
