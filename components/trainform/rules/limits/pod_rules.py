@@ -14,7 +14,7 @@ from trainform.manifests.templates import Place, places, volume_sources, volume_
 from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, host_paths, join_places
 from trainform.rules.limits.rule import Finding, Judged, not_allowed
 from trainform.spec.environment import Environment
-from trainform.spec.names import PLACEHOLDER, is_placeholder, qualified, split_registry
+from trainform.spec.names import IMAGE, PLACEHOLDER, is_placeholder, matches, qualified
 
 HOST_PATH = "hostPath"
 LEVEL = "TF-POD-1"
@@ -235,25 +235,11 @@ def host_network(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 yield Finding(port.where, port.value, reason, fix, template)
 
 
-# The grammar of github.com/distribution/reference, which container runtimes use.
-_LABEL = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
-_DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
-_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_DIGEST = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-_REFERENCE = re.compile(
-    rf"(?P<name>(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@{_DIGEST})?"
-)
 _PINNED = re.compile(r"@sha256:[0-9a-f]{64}\Z")
 NO_REFERENCE = (
     "the value is not an image reference, so the registry that it comes from is unknown",
     "write registry/path:tag or registry/path@sha256:<64 hex digits>; the path in lower case",
 )
-
-
-def is_reference(image: str) -> bool:
-    """Return True if a container runtime reads the text as an image."""
-    found = _REFERENCE.fullmatch(image)
-    return found is not None and re.fullmatch(_DOMAIN, split_registry(qualified(found["name"]))[0]) is not None
 
 
 def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -262,7 +248,7 @@ def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
     allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
     for finding in _images(judged) if allowed else ():
         image = str(finding.value)
-        if not is_reference(image):
+        if not matches(IMAGE, image):
             yield _add_reason(finding, *NO_REFERENCE)
         elif not _under(qualified(image), allowed):
             reason = f"the image is not from a registry that the environment allows ({list_names(limits.registries)})"
