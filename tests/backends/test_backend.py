@@ -67,8 +67,6 @@ BODY = {
         ("volumes", ["volumes"]),
         ("volumes.*.image", []),
         ("tasks.worker", []),
-        ("metadata.labels.example.com/team.name", ["metadata.labels.example.com/team.name"]),
-        ("metadata.annotations.example.com/team", []),
     ],
 )
 def test_places(path: str, found: list[str]) -> None:

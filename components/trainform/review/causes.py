@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform.backends.backend import BACKENDS
+from trainform.console.sections import listed
 from trainform.job.render import change_in_job
 from trainform.manifests.differences import Difference, Keys, differences, shown
 from trainform.manifests.manifest import mapping
@@ -147,5 +148,4 @@ def because(changes: Sequence[Change]) -> str:
     if len(paths) > MOST_NAMED:
         shown_paths = ", ".join(paths[: MOST_NAMED - 1])
         return f"because {shown_paths} and {len(paths) - MOST_NAMED + 1} more fields change"
-    *first, last = paths
-    return f"because {', '.join(first)} and {last} change" if first else f"because {last} changes"
+    return f"because {listed(paths)} {'change' if len(paths) > 1 else 'changes'}"
