@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 from collections.abc import Mapping
 from typing import Literal
@@ -10,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from trainform.cluster.facts import ENDED, LiveFacts, LiveJob
+from trainform.cluster.live_drift import age
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.review import steps
@@ -162,17 +162,3 @@ def accelerators(happens: JobChange, *, after: bool) -> Mapping[str, int]:
     record = happens.job.after if after else happens.job.before
     asked = demands_of(happens.job, happens.environment, after=after)
     return accelerators_of(asked, {} if record is None else record.resolved.get("roles"))
-
-
-def age(since: str, now: str) -> str:
-    """Return how long something has lasted: `16 h`; empty if one of the times cannot be read."""
-    try:
-        lasted = datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(since)
-    except (TypeError, ValueError):
-        return ""
-    minutes = max(0, int(lasted.total_seconds()) // 60)
-    if minutes < 1:
-        return "less than a minute"
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} d"
