@@ -47,7 +47,7 @@ def _outside(experiment: Experiment, environment: Environment, used: list[Port])
 
 
 def _duplicate_ports(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterator[Problem]:
-    """Yield port numbers with two purposes in one pod, in its Service, or in replicas that may share a node."""
+    """Yield port numbers with two purposes in one pod, or in replicas that may share a node."""
     for role in plan.roles:
         for ports in role.ports:
             if len({port.number for port in ports}) < len(ports):
@@ -56,12 +56,6 @@ def _duplicate_ports(experiment: Experiment, plan: Plan, used: list[Port]) -> It
                 return
     purpose = SSH if user_port(experiment, SSH) is not None else main_port(experiment)
     path, chosen = FIELDS.get(purpose, "network.port"), user_port(experiment, purpose)
-    for service in plan.services:
-        called = [number for _, number, _ in service.ports]
-        if len(set(called)) < len(called):
-            reason = f"the port is the constant port of something else too in the replicas' Services ({service.name})"
-            yield Problem(path, chosen, reason, "choose another one, or leave it out")
-            return
     if any(role.per_replica for role in plan.roles) and len({port.number for port in used}) < len(used):
         number = len([port for port in used if port.name == purpose])
         reason = f"the port begins {number} ports, and another replica has one of them for something else"
