@@ -35,7 +35,7 @@ _OPERATORS = (
     "trainer.kubeflow.org/trainjob-controller",
 )
 """The managers that mean the operator itself."""
-_NO_NAMES = ("", {}, *_OPERATORS)
+_NO_NAMES: tuple[Any, ...] = ("", {}, *_OPERATORS)
 _METADATA = (
     ("annotations", QUEUE_ANNOTATION, "queue", defaults.VOLCANO),
     ("labels", QUEUE_LABEL, "queue", defaults.KUEUE),
