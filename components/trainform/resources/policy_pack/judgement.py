@@ -19,6 +19,7 @@ from trainform.backends.backend import Pods, pods_of, value_at
 from trainform.backends.judged import judged_object
 from trainform.console.secrets import masked_line
 from trainform.manifests.differences import places_of
+from trainform.rules.limits.origins import by_place
 from trainform.rules.limits.rule import Finding, Judgement, Rule
 from trainform.rules.limits.table import waived
 from trainform.spec.environment import Environment
@@ -173,20 +174,7 @@ def _is_elsewhere(finding: Finding, found: Sequence[Pods]) -> bool:
     if finding.template is None:
         return finding.key is None and any(pods.elsewhere or (of_job and pods.job) for pods in found)
     pods = next(pods for pods in found if pods.template is finding.template)
-    return bool(pods.elsewhere or (of_job and pods.job)) and not _is_there(finding.template.body, finding.where)
-
-
-def _is_there(value: Any, where: str) -> bool:
-    """Return True if the path leads to a value. An item of a list is its name, or its index in brackets."""
-    if not where:
-        return True
-    where = where.removeprefix(".")
-    if isinstance(value, list):
-        named = {str(item["name"]): item for item in value if isinstance(item, dict) and "name" in item}
-        value = {**{f"[{index}]": item for index, item in enumerate(value)}, **named}
-    names = [name for name in value if where.startswith(name)] if isinstance(value, dict) else []
-    rests = [(name, where[len(name) :]) for name in names]
-    return any(_is_there(value[name], rest) for name, rest in rests if rest[:1] in ("", ".", "["))
+    return bool(pods.elsewhere or (of_job and pods.job)) and finding.where not in by_place(finding.template.body)
 
 
 def _place(finding: Finding) -> str:
