@@ -10,11 +10,10 @@ from msgspec import Struct
 
 from trainform.defaults import DEEPEST
 from trainform.errors import InputError, Problem, each_result, list_names
-from trainform.spec.base_model import models_of
 from trainform.spec.experiment import NOT_PATCHED, Experiment
 from trainform.spec.layers import named_items
 from trainform.spec.names import did_you_mean
-from trainform.spec.places import fields_named
+from trainform.spec.places import fields_named, models_of
 from trainform.spec.read import join_path, parse_mapping
 
 OPTION = "--set "
