@@ -19,11 +19,8 @@ from tests.engine.project import Project, Ran
 from tests.engine.test_rehearsals import CASES, Case, formed
 from tests.engine.test_rehearsals_of_operators import ON
 from tests.local.rehearsal.conftest import docker_daemon, image
-from trainform.local.sandbox.api import Api
-from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.control import down
-from trainform.local.sandbox.folder import Layout
-from trainform.local.sandbox.state import read_state
+from trainform.local.sandbox.state import open_api
 
 __all__ = ["docker_daemon", "image"]
 
@@ -50,9 +47,7 @@ def rehearse(project: Project, name: str, experiment: dict[str, Any], *words: st
 def namespaces(project: Project) -> list[str]:
     """Return the namespaces of rehearsals that are not being deleted."""
     folder = Path(project.environ["TRAINFORM_SANDBOX"]).with_name("rehearsals")
-    state = read_state(Layout(folder))
-    assert state is not None
-    with Api(state.ports["kube-apiserver"], Certificates(Layout(folder).pki)) as api:
+    with open_api(folder) as api:
         items = api.get("/api/v1/namespaces")["items"]
     names = {item["metadata"]["name"]: item["status"]["phase"] for item in items}
     return [name for name, phase in names.items() if name.startswith("rehearsal-") and phase == "Active"]
@@ -88,7 +83,7 @@ def says(then: str) -> dict[str, Any]:
     ("then", "limit", "line"),
     [
         ("exit 3", "1m", "worker-1 failed, exit code 3: I am 1"),
-        ("sleep 600", "20s", "worker-1 is in phase Running after 1"),
+        ("sleep 600", "20s", "worker-1 still runs after 1"),
     ],
     ids=["fails", "hangs"],
 )

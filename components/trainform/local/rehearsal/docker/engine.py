@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from trainform.console.progress import Progress
 from trainform.errors import TrainformError
-from trainform.local.docker_daemon import connect, docker_errors, one_line
+from trainform.local.docker_daemon import (
+    KINDS,
+    connect,
+    docker_errors,
+    find_labelled,
+    find_or_pull,
+    one_line,
+    remove_object,
+)
 from trainform.local.rehearsal.docker.request_bodies import Image
 from trainform.local.rehearsal.workload import Workload, containers
 from trainform.spec.names import LABEL_MAX
@@ -30,7 +38,6 @@ TIMEOUT_SECONDS = 60  # for one answer; streams and waits have no limit
 WORKERS = 8
 RETRY_SECONDS = 0.1
 NAME_END = 20  # the characters at the end of a container's name that are always kept
-KINDS = ("container", "volume", "network")  # in the order in which they can be removed
 
 
 class RemovedError(Exception):
@@ -74,22 +81,10 @@ class Engine:
         finally:
             client.close()
 
-    def image(self, name: str) -> Image | None:
-        """Return the image; None if it is not on this machine."""
-        try:
-            with self._client() as client:
-                found: dict[str, Any] = client.inspect_image(name)  # type: ignore[no-untyped-call]
-        except RemovedError:
-            return None
-        return Image(name, found["Config"].get("User", ""))
-
-    def pull(self, name: str) -> None:
-        """Fetch an image from its registry; TrainformError if that fails."""
-        try:
-            with self._client() as client:
-                client.pull(name)
-        except RemovedError as error:
-            raise TrainformError(str(error)) from None
+    def ready_image(self, name: str, progress: Progress) -> Image:
+        """Return the image, after it was pulled if it is not here."""
+        with self._client() as client:
+            return Image(name, find_or_pull(client, name, progress)["Config"].get("User", ""))
 
     def make_network(self) -> str:
         """Create the network of the rehearsal, and return its name."""
@@ -206,25 +201,14 @@ class Engine:
         return [refusal for refusal in self.each(lambda name: self._refusal(kind, name), names) if refusal is not None]
 
     def _find(self, kind: str, labels: dict[str, str]) -> list[str]:
-        filters: dict[str, Any] = {"label": [f"{key}={value}" for key, value in labels.items()]}
         with self._client() as client:
-            if kind == "container":
-                return [found["Id"] for found in client.containers(all=True, filters=filters)]
-            if kind == "volume":
-                listed = client.volumes(filters=filters)["Volumes"]
-                return [] if listed is None else [found["Name"] for found in listed]
-            return [found["Id"] for found in client.networks(filters=filters)]
+            return find_labelled(client, kind, labels)
 
     def _refusal(self, kind: str, name: str) -> str | None:
         """Remove one object, and return Docker's reason where it refuses; None if the object is gone."""
         try:
             with self._client() as client:
-                if kind == "container":
-                    client.remove_container(name, force=True, v=True)
-                elif kind == "volume":
-                    client.remove_volume(name, force=True)
-                else:
-                    client.remove_network(name)
+                remove_object(client, kind, name)
         except RemovedError:
             return None
         except TrainformError as error:
@@ -243,53 +227,8 @@ def short_container_name(name: str) -> str:
     return name if len(name) <= LABEL_MAX else f"{name[: LABEL_MAX - NAME_END]}{name[-NAME_END:]}"
 
 
-NEVER = "Never"
-
-
 def ready_images(engine: Engine, workload: Workload, instead: str | None, progress: Progress) -> dict[str, Image]:
-    """Return the image for each name in the workload, pulled where the policy allows it. `instead` replaces all.
-
-    TrainformError with a line for each image that is neither here nor can be pulled."""
-    policies = {
-        container["image"]: container.get("imagePullPolicy", "")
-        for pod in workload.pods
-        for container in containers(pod)
-    }
-    needed = policies if instead is None else {instead: ""}
-    found: dict[str, Image] = {}
-    refused = []
-    for name, policy in needed.items():
-        try:
-            found[name] = _ready(engine, name, policy, progress)
-        except TrainformError as error:
-            refused.append(error.message)
-    if refused:
-        fix = (
-            "`--image NAME` runs all pods in another image"
-            if instead is None
-            else "name an image that is here: `docker images`"
-        )
-        one, *others = refused
-        raise (
-            TrainformError(f"{len(refused)} images are not available:", fix, refused)
-            if others
-            else TrainformError(one, fix)
-        )
-    return dict.fromkeys(policies, found[instead]) if instead is not None else found
-
-
-def _ready(engine: Engine, name: str, policy: str, progress: Progress) -> Image:
-    image = engine.image(name)
-    if image is not None:
-        return image
-    if policy == NEVER:
-        raise TrainformError(f"the image {name} is not on this machine, and imagePullPolicy is Never")
-    with progress.step(f"pulling {name}"):
-        try:
-            engine.pull(name)
-        except TrainformError as error:
-            raise TrainformError(f"the image {name} cannot be pulled: {error.message}") from None
-    image = engine.image(name)
-    if image is None:
-        raise TrainformError(f"the image {name} is not on this machine although it was pulled")
-    return image
+    """Return the image for each name in the workload. `instead` replaces all."""
+    names = dict.fromkeys(container["image"] for pod in workload.pods for container in containers(pod))
+    found = {name: engine.ready_image(name, progress) for name in ([instead] if instead else names)}
+    return {name: found[instead if instead else name] for name in names}
