@@ -1,4 +1,4 @@
-"""The connection to Docker, for rehearsals and real nodes."""
+"""Docker, for rehearsals and real nodes: the connection, images, and objects by their labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only module that talks to Docker. All its objects carry the rehearsal's labels, by which they are removed."""
+"""Docker's objects of one rehearsal. All carry its labels, by which they are removed."""
 
 from __future__ import annotations
 
