@@ -17,7 +17,7 @@ import pytest
 
 from tests.engine.project import Project, Ran
 from tests.engine.test_rehearsals import CASES, Case, formed
-from tests.engine.test_rehearsals_of_operators import ON
+from tests.engine.test_rehearsals_of_operators import ON, TORCHRUN
 from tests.local.rehearsal.conftest import docker_daemon, image
 from trainform.local.sandbox.control import down
 from trainform.local.sandbox.state import open_api
@@ -59,6 +59,7 @@ CLOSEST = pytest.mark.proof("launchers as the operator's own job"), pytest.mark.
 REAL: dict[str, tuple[str, Case]] = {**{name: ("volcano", case) for name, case in CASES.items()}, **ON}
 # A rehearsal has at most two processes on a node.
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
+REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, "network": {"host": True}}, formed(2, 2), 2))
 EMULATED = "mpijob"  # its launcher needs an image with its own kubectl
 
 
