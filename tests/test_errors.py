@@ -186,11 +186,6 @@ def test_what_is_no_name_of_a_secret_may_be_the_secret(place: str) -> None:
     assert problem(place, "registry-login").shown_value == "registry-login"
 
 
-@pytest.mark.parametrize("value", ["SECRET", "KEY", "NAME"])
-def test_the_placeholder_of_a_fix_is_no_secret(value: str) -> None:
-    assert Problem("env.HF_TOKEN.secret.name", value, "wrong", "correct it").shown_value == value
-
-
 @pytest.mark.parametrize(
     ("path", "shown"),
     [

@@ -78,7 +78,6 @@ LARGEST_FILE = 1 << 20
 LARGEST_KUBECONFIG = 16 << 20  # larger, since tools write certificates into it
 DEEPEST = 40
 MOST_VALUES = 50_000
-LONGEST_PATH = 2048  # characters of a key with all above it: each value below has them in its path
 MOST_OVERLAYS = 100  # environments of an experiment: it is read once for each
 
 NODE_CPU = "128"

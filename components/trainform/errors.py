@@ -40,7 +40,6 @@ MOST_NAMES = 20
 MOST_PROBLEMS = 50  # as text; a file may have tens of thousands, and more than this is not read
 MASK = lines.MASK
 WORDS_BEFORE = 64  # of a command, up to the one that is judged
-PLACEHOLDERS = ("SECRET", "KEY", "NAME")  # in fixes; who types one sees what was typed
 
 # Fields that hold an address. A malformed one is masked if a login may be in it: not for a user alone, a variable or a
 # digest.
@@ -102,8 +101,6 @@ class Problem:
         """Return the value as it may be shown: short, or masked as a whole."""
         if self.value is None:
             return None
-        if self.value in PLACEHOLDERS:
-            return str(self.value)
         return MASK if self._is_secret() else shorten(self.value)
 
     def _is_secret(self) -> bool:

@@ -224,7 +224,7 @@ def test_no_value_of_a_variable_is_shown() -> None:
     [
         ({"volumes": {"runs": {"persistentVolumeClaim": None, "emptyDir": {}}}}, "spec.volumes.runs"),
         ({"containers": {"main": {"volumeMounts": {"runs": None}}}}, "spec.containers.main.volumeMounts.runs"),
-        ({"containers": {"main": {"env": [None]}}}, "spec.containers.main.env[0]"),
+        ({"containers": {"main": {"env": [None]}}}, "spec.containers.main.env"),
     ],
     ids=str,
 )

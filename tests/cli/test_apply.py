@@ -37,20 +37,11 @@ def test_words_that_do_not_go_with_save(words: list[str], shown: str, tmp_path: 
     assert [*tmp_path.iterdir()] == []
 
 
-def test_files_that_are_not_replaced(tmp_path: Path) -> None:
-    notes = tmp_path / "notes.json"
-    notes.write_text('{"notes": 1}')
-    code, _, err = run("review", "hello.dev", "--save", str(notes))
-    assert (code, notes.read_text()) == (2, '{"notes": 1}')
-    assert "--save = " in err
-    assert "is there already, and it is something else" in err
-
-
-def test_a_report_and_a_saved_review_are_two_files(tmp_path: Path) -> None:
-    file = str(tmp_path / "hello.json")
-    code, _, err = run("review", "hello.dev", "-o", file, "--save", file)
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    code, _, err = run("review", "hello.dev", "--save", str(tmp_path / "nowhere" / "hello.json"))
     assert code == 2
-    assert f"is the same file as {file}" in err
+    assert "--save = " in err
+    assert "its folder does not exist" in err
 
 
 def test_what_cannot_be_gathered_beside_the_preview_is_told_when_it_is_written(

@@ -92,7 +92,7 @@ def test_without_a_result_the_file_stays(verb: str, tmp_path: Path) -> None:
     ("file", "reason"),
     [
         (".", "is a directory"),
-        ("nowhere/out", "cannot be written: no such file or directory"),
+        ("nowhere/out", "its folder does not exist"),
         ("pipe", "is not a regular file"),
         ("/dev/null", "is not a regular file"),
         ("", "is empty"),

@@ -16,8 +16,6 @@ from tests.cli.reviewing import review
         (["--fail-on", ""], "a condition is empty"),
         (["-o", "-"], "--output chooses the form"),
         (["-o", "report.pdf"], "give it one of .txt, .json, .md, .html"),
-        (["-o", "stacks/schemas/review.schema.json"], "it is not an earlier report in this form"),
-        (["-o", "README.md"], "it is not an earlier report in this form"),
         (["-o", "nowhere/a.md"], "its folder does not exist"),
         (["--output", "pdf"], "is not one of text, json, markdown, html, comment"),
         (["hello.dev"], "the preview is one of the stack dev, not of hello.dev"),

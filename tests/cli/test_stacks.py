@@ -22,7 +22,7 @@ from tests.support.samples import JOB
 from tests.support.websites import website
 from trainform.deployed.releases.release import Release
 from trainform.plan.record import read_record
-from trainform.spec.stack import named_release
+from trainform.spec.stack import pinned_release
 
 BROKEN = recorded("mnist", stack="vision/mnist.dev")
 BROKEN["data"]["run"] = "seven"
@@ -73,7 +73,7 @@ def write_experiment(root: Path, **changed: Any) -> None:
 
 
 def release_of(stack: str) -> str:
-    return str(named_release(stack, Path()))
+    return str(pinned_release(stack, Path()))
 
 
 def cells(line: str) -> list[str]:

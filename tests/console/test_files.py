@@ -16,7 +16,8 @@ from trainform.cli.main import main
 from trainform.console.files import create_files, read_text, replacing, was_read
 from trainform.errors import InputError, TrainformError
 from trainform.spec.experiment import Experiment
-from trainform.spec.load import read_runtime_content
+from trainform.spec.load import LoadResult, read_runtime
+from trainform.spec.read import NOWHERE
 
 TEXTS = {"Pulumi.yaml": "name: vision\n", "stacks/a.yaml": "a\n" * 9, "stacks/deep/er/b.yaml": "ü\n"}
 
@@ -169,8 +170,8 @@ def test_both_files_of_a_verb(verb: str, tmp_path: Path, capsys: pytest.CaptureF
 def test_the_file_of_a_runtime(tmp_path: Path) -> None:
     make_pipe(tmp_path / "mine.yaml")
     experiment = Experiment.model_validate({**JOB, "runtime": {"name": "torch", "file": "mine.yaml"}})
-    with pytest.raises(InputError, match="the path leads to a pipe, not to a file"):
-        read_runtime_content(experiment, tmp_path)
+    (problem,) = read_runtime(LoadResult(experiment, (), NOWHERE), tmp_path).problems
+    assert problem.reason == "the path leads to a pipe, not to a file"
 
 
 def test_links_are_followed(tmp_path: Path) -> None:

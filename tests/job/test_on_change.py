@@ -25,10 +25,11 @@ from trainform.job.render import render_job
 from trainform.job.render_platform import platform_manifests
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
-from trainform.spec.base_model import OnChange, models_of, on_change, set_fields
+from trainform.spec.base_model import OnChange, on_change, set_fields
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
+from trainform.spec.places import models_of
 
 RICH = Environment.model_validate(ENVIRONMENT)
 CHANGES = list(variations())

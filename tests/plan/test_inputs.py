@@ -23,10 +23,10 @@ from trainform.job.render import draft_plan, job_manifests
 from trainform.manifests.manifest import to_yaml
 from trainform.plan.inputs import JobInputs, job_inputs
 from trainform.rules.experiment import plan_problems
-from trainform.spec.base_model import models_of
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
+from trainform.spec.places import models_of
 
 RICH = Environment.model_validate(ENVIRONMENT)
 # Fields that a component of their own takes, where the job has it.

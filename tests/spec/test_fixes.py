@@ -10,11 +10,12 @@ from pydantic import BaseModel, create_model
 
 from tests.support.samples import CLUSTER, JOB
 from trainform.errors import Problem
-from trainform.spec.base_model import Model, models_of
+from trainform.spec.base_model import Model
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.explain import spelled
 from trainform.spec.load import parse
+from trainform.spec.places import models_of
 from trainform.spec.quantities import amount, quantity_hint
 from trainform.spec.read import parse_mapping
 

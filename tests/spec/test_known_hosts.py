@@ -79,7 +79,7 @@ REFUSED = [
     (f"$(HOSTS) ssh-ed25519 {ED25519}", NO_LINE),
     (f"git.example.com ssh-dss {ED25519}", NO_LINE),
     (f"git.example.com ssh-ed25519 {ED25519[:-4]}", NO_LINE),
-    ("-----BEGIN OPENSSH " + "PRIVATE KEY-----", "the line is of a private key"),
+    ("-----BEGIN OPENSSH " + "PRIVATE KEY-----", NO_LINE),
 ]
 
 

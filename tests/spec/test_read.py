@@ -7,13 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.support.samples import JOB
 from trainform.errors import InputError, Problem
-from trainform.spec.experiment import Experiment
-from trainform.spec.load import parse
-from trainform.spec.read import parse_mapping, read_mapping
+from trainform.spec.read import read_mapping
 
 Read = Callable[[str | bytes], tuple[dict[str, Any], list[Problem]]]
 
@@ -134,43 +130,3 @@ def test_text_that_is_not_yaml_is_told_with_the_line_where_it_began(read: Read) 
     _, (problem,) = read('name: x\nenv:\n  A: "abc\n  B: x\n  C: y\n')
     assert problem.line > 3
     assert problem.reason.endswith("; what is read there began in line 3")
-
-
-def problems(text: str) -> tuple[Problem, ...]:
-    content = parse_mapping(text, "")
-    return parse(Experiment, {**JOB, **content.data}, content.source.written).problems
-
-
-def roles(replicas: str) -> str:
-    return f"roles: {{worker: {{replicas: {replicas}}}}}"
-
-
-@pytest.mark.parametrize(
-    ("text", "fix"),
-    [
-        ("010", "write 8, or 10 if that is meant"),
-        ("0010", "write 8, or 10 if that is meant"),
-        ("1:30", "write 90"),
-        ("1_0", "write 10"),
-        ("0b11", "write 3"),
-        ("0x_8", "write 8"),
-    ],
-)
-def test_the_plain_number_is_the_fix(text: str, fix: str) -> None:
-    (problem,) = problems(roles(text))
-    assert (problem.path, problem.value, problem.fix) == ("roles.worker.replicas", text, fix)
-    assert f"the number {text} is {yaml.safe_load(text)} in YAML 1.1" in problem.reason
-    for word in fix.replace(",", "").split():
-        assert not word.isdigit() or problems(roles(word)) == ()
-
-
-def test_a_text_is_told_to_be_one() -> None:
-    (problem,) = problems("env: {A: 010}")
-    assert problem.fix == 'put it in quotes: "010"'
-    assert problems('env: {A: "010"}') == ()
-
-
-def test_a_secret_is_not_shown() -> None:
-    env = "{containers: {main: {env: {HF_TOKEN: {value: 0123}}}}}"
-    (problem,) = problems(f"roles: {{worker: {{pod_overrides: {{spec: {env}}}}}}}")
-    assert not {"0123", "83", "123"} & {*str(problem).split()}

@@ -9,7 +9,8 @@ import pytest
 from tests.support.samples import environment, experiment
 from trainform.errors import InputError
 from trainform.job.check import check_experiment, load_experiment
-from trainform.spec.load import read_runtime_content
+from trainform.spec.load import LoadResult, read_runtime
+from trainform.spec.read import NOWHERE
 
 EXPERIMENT = """\
 name: hello
@@ -51,9 +52,8 @@ def test_an_experiment_written_in_python(project: Path, monkeypatch: pytest.Monk
 
 
 def test_without_a_file_nothing_is_read() -> None:
-    made = experiment(runtime={"name": "shared"})
-    assert read_runtime_content(made) is made
-    assert read_runtime_content(experiment()).runtime is None
+    loaded = LoadResult(experiment(runtime={"name": "shared"}), (), NOWHERE)
+    assert read_runtime(loaded) is loaded
 
 
 def test_a_file_that_is_not_there_is_one_more_problem(project: Path) -> None:

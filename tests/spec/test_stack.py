@@ -68,12 +68,12 @@ def test_what_is_no_stack_of_the_project(vision: Path, name: str, reason: str, f
 
 def test_every_problem_at_once(tmp_path: Path) -> None:
     (tmp_path / "stacks").mkdir()
-    text = "config:\n  trainform:experiment: [a]\n  trainform:environment: 08\n  trainform:run: {secure: hunter2}\n"
+    text = "config:\n  trainform:experiment: [a]\n  trainform:environment: ''\n  trainform:run: {secure: hunter2}\n"
     (tmp_path / "stacks" / "Pulumi.s.yaml").write_text(text)
     with pytest.raises(InputError) as raised:
         load_stack("s", tmp_path)
     assert [(problem.line, problem.source) for problem in raised.value.problems] == [
         (line, "stacks/Pulumi.s.yaml") for line in (2, 3, 4)
     ]
-    assert raised.value.problems[1].fix == 'put it in quotes: "08"'
+    assert raised.value.problems[1].fix == "pulumi config set -s s trainform:environment NAME"
     assert "hunter2" not in str(raised.value.lines())

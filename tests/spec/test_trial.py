@@ -52,7 +52,7 @@ def test_a_value_is_yaml_on_one_line(text: str, keys: tuple[str, ...], value: ob
         ("queue={a", "--set queue", "the value is not YAML that can be read"),
         ("queue=a\nimage: b", "--set queue", "the value is not one value"),
         ("queue=a: b", "--set queue", "the value is not YAML that can be read"),
-        ("prepare[0].image=a", "--set prepare", "an item of the list `prepare` is named by its number"),
+        ("prepare[0].image=a", "--set", "the text is not PATH=VALUE"),
     ],
 )
 def test_a_wrong_text_is_refused_with_a_reason(text: str, path: str, reason: str) -> None:
@@ -85,13 +85,13 @@ def problems(*texts: str) -> dict[str, tuple[str, str]]:
         (
             "name=other",
             "--set name",
-            "another name is another experiment, with its own objects",
-            "`trainform new NAME --from EXPERIMENT`",
+            "the name is that of the objects and of their record, and the same in all environments",
+            "remove it; `trainform new NAME --from EXPERIMENT`",
         ),
         (
             "environments.dev.queue=night",
             "--set environments.dev.queue",
-            "the value is tried in the environment that is asked for, after its overlay",
+            "the patch is for one environment, and sets nothing for others",
             "set the value itself",
         ),
         ("prepare.cod.image=a", "--set prepare.cod.image", "`prepare` has no `cod`", "did you mean code?"),

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from tools.docs.markdown import item, page, paragraph, table
 from trainform.backends.backend import BACKENDS
 from trainform.backends.support import Support
-from trainform.spec.base_model import models_of
 from trainform.spec.experiment import Experiment
+from trainform.spec.places import models_of
 
 INTRODUCTION = """\
 Written by `make golden` from the tables in `components/trainform/backends`.

@@ -13,11 +13,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tools.docs.markdown import page, paragraph, table
-from trainform.spec.base_model import Model, OnChange, OneOf, Overlay, Patch, field_text, models_of, on_change
+from trainform.spec.base_model import Model, OnChange, OneOf, Overlay, Patch, field_text, on_change
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.explain import spelled
 from trainform.spec.limits import VolumeType
+from trainform.spec.places import models_of
 from trainform.spec.quantities import Bytes, Duration, Quantity, Size
 
 OF_EXPERIMENT = """\

@@ -6,7 +6,7 @@ Only an experiment with patches imports this.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -28,7 +28,7 @@ from trainform.backends.refusals import is_able
 from trainform.errors import MASK, Problem, list_names, shorten
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import RECORD_KEY, Manifest, mapping, override_key
-from trainform.manifests.models import KINDS, METADATA, POD_TEMPLATE, Part, Violation, violations
+from trainform.manifests.models import KINDS, METADATA, POD_TEMPLATE, Violation, violations
 from trainform.manifests.pods import PodTemplate, user_template
 from trainform.manifests.templates import Template
 from trainform.plan.launch.launch import SCRIPT_VARIABLES
@@ -36,6 +36,7 @@ from trainform.plan.model import Group, Plan, RolePlan
 from trainform.plan.variables import VARIABLES
 from trainform.spec.environment import Environment
 from trainform.spec.layers import merge_patch
+from trainform.spec.read import join_path
 
 _OF_ROLE = "roles.*."
 _FIXES = {
@@ -66,10 +67,10 @@ class _Rules(Struct, frozen=True):
             return user_template(self.plan, structs.replace(role, overrides=patch), group, self.conventions)
 
         before, after = template({}), template(role.overrides)
-        found = [*_unknown_containers(role.overrides, before), *violations(role.overrides, after, POD_TEMPLATE)]
-        patch = without_parts(role.overrides, [each.part for each in found])
+        found = [*_unknown_containers(role.overrides, before), *violations(after, POD_TEMPLATE)]
+        patch = _valid(role.overrides, found)
         changes = pod_changes(role.name, before, template(patch), self._owned(role))
-        return self._result(f"roles.{role.name}.pod_overrides", role.overrides, found, patch, changes)
+        return self._result(f"roles.{role.name}.pod_overrides", found, patch, changes)
 
     def of_object(self, key: str, manifest: Manifest) -> tuple[list[Problem], dict[str, Any]]:
         """Return the problems of the patch of an object, and the patch without parts that limits cannot judge."""
@@ -77,15 +78,15 @@ class _Rules(Struct, frozen=True):
         patched = merge_patch(body, patch)
         found: list[Violation] = []
         if body["kind"] in KINDS:
-            found += violations(patch, patched, body["kind"])
-        elif "metadata" in patch:
-            found += violations(patch["metadata"], patched.get("metadata"), METADATA, part=("metadata",))
+            found += violations(patched, body["kind"])
+        else:
+            found += violations(patched.get("metadata"), METADATA, ("metadata",))
         templates = [*pod_templates(body)]
         for place, _ in templates:
-            part, inner = _reach(patch, place)
-            if inner is not None:
-                found += violations(inner, value_at(patched, place), POD_TEMPLATE, part)
-        valid = without_parts(patch, [each.part for each in found])
+            after = value_at(patched, place)
+            if after is not None:
+                found += violations(after, POD_TEMPLATE, place)
+        valid = _valid(patch, found)
         patched = merge_patch(body, valid)
         changes = [*object_changes(manifest, patched, self.backend.READS)]
         if body["kind"] == "Secret":
@@ -99,7 +100,7 @@ class _Rules(Struct, frozen=True):
             if role is not None and not is_removed:
                 inside = pod_changes(role.name, template, after, self._owned(role))
                 changes += [structs.replace(each, place=(*place, *each.place)) for each in inside]
-        return self._result(f"manifest_overrides.{key}", patch, found, valid, changes)
+        return self._result(f"manifest_overrides.{key}", found, valid, changes)
 
     def _owned(self, role: RolePlan) -> OwnedOfPods:
         by_volcano = self.plan.admission == defaults.VOLCANO
@@ -115,19 +116,16 @@ class _Rules(Struct, frozen=True):
         )
 
     def _result(
-        self, path: str, patch: dict[str, Any], found: list[Violation], valid: dict[str, Any], changes: Iterable[Change]
+        self, path: str, found: list[Violation], valid: dict[str, Any], changes: Iterable[Change]
     ) -> tuple[list[Problem], dict[str, Any]]:
         """valid: the patch without the parts of `found`. changes: what it changes of the plan's own."""
-        problems = []
-        for each in found:
-            value = each.value if isinstance(each.value, str | int | float | bool) else None
-            problems.append(Problem(f"{path}.{_written(each.part, patch)}", value, each.reason, each.fix))
-        parts: dict[Part, Change] = {}
+        problems = [Problem(f"{path}.{join_path(each.place)}", None, each.reason, each.fix) for each in found]
+        parts: dict[Place, Change] = {}
         for change in changes:
             if change.after not in self.backend.own_restarts(self.plan):
                 parts.setdefault(part_that_sets(valid, change.place), change)
         for part, change in parts.items():
-            where = _written(part, valid) or ".".join(change.place)
+            where = ".".join(part or change.place)
             value = MASK if change.is_secret else None
             problems.append(Problem(f"{path}.{where}", value, _reason(change), _fix(change, part, self.backend)))
         return problems, without_parts(valid, [part for part, change in parts.items() if not change.is_readable])
@@ -201,11 +199,11 @@ def _shown(value: Any, nothing: str) -> str:
     return nothing if value is None else f"{shorten(first)}{'…' if newline else ''}"
 
 
-def _fix(change: Change, part: Part, backend: Backend) -> str:
+def _fix(change: Change, part: Place, backend: Backend) -> str:
     if change.is_secret:
         return _SECRET_FIX
     if len(part) < len(change.place) and part and part[-1] in ("env", "ports", "volumeMounts", "volumes", "containers"):
-        word = str(part[-1])
+        word = part[-1]
         return (
             f"write a mapping of names, such as `{word}: {{NAME: …}}`: a list in a merge patch replaces the whole list"
         )
@@ -231,7 +229,7 @@ def _unknown_containers(patch: Mapping[str, Any], rendered: Mapping[str, Any]) -
                 near = [*difflib.get_close_matches(name, known, 1), *(known if len(known) == 1 else ())]
                 meant = f"write `{near[0]}`" if near else f"known: {list_names(known)}" if known else "remove it"
                 reason = "the pod has no container of this name, and a new one needs an image"
-                yield Violation(("spec", field, name), None, reason, f"{meant}, or add `image` for a new one")
+                yield Violation(("spec", field, name), reason, f"{meant}, or add `image` for a new one")
 
 
 def _unknown_keys(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
@@ -248,11 +246,11 @@ def _unknown_keys(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
             yield Problem(path, None, "the experiment has no object of this name", fix)
 
 
-def part_that_sets(patch: dict[str, Any], place: Place) -> Part:
+def part_that_sets(patch: dict[str, Any], place: Sequence[str | int]) -> Place:
     """Return the part of a patch that sets the place of the patched object: the place itself, or a value above it."""
     part: list[str] = []
     value: Any = patch
-    for word in place:
+    for word in map(str, place):
         if not isinstance(value, dict) or word not in value:
             break
         part.append(word)
@@ -260,52 +258,19 @@ def part_that_sets(patch: dict[str, Any], place: Place) -> Part:
     return tuple(part)
 
 
-def without_parts(patch: dict[str, Any], parts: Iterable[Part]) -> dict[str, Any]:
-    """Return the patch without these parts, and without mappings and lists that become empty by that."""
-    remaining = _without(patch, [*parts])
-    return remaining if isinstance(remaining, dict) else {}
+def _valid(patch: dict[str, Any], found: Iterable[Violation]) -> dict[str, Any]:
+    return without_parts(patch, [part_that_sets(patch, each.place) for each in found])
 
 
-def _without(value: Any, parts: list[Part]) -> Any:
-    """Return the value without the parts; None if nothing is left of it."""
-    if not parts:
-        return value
-    if () in parts or not isinstance(value, dict | list):
-        return None
-    below: dict[str | int, list[Part]] = {}
-    for part in parts:
-        below.setdefault(part[0], []).append(part[1:])
-    items = {
-        key: _without(item, below[key]) if key in below else item
-        for key, item in (value.items() if isinstance(value, dict) else enumerate(value))
-    }
-    kept = {key: item for key, item in items.items() if key not in below or item is not None}
-    return (kept if isinstance(value, dict) else [*kept.values()]) or None
-
-
-def _reach(patch: Any, place: Place) -> tuple[Part, Any]:
-    """Return the part of a patch that leads to the place and its value; None if the patch does not reach it."""
-    part: list[str | int] = []
-    for name in place:
-        if isinstance(patch, list):
-            index = next((index for index, item in enumerate(patch) if mapping(item).get("name") == name), None)
-            patch = None if index is None else patch[index]
-            part.append(name if index is None else index)
-        else:
-            patch = mapping(patch).get(name)
-            part.append(name)
-    return tuple(part), patch
-
-
-def _written(part: Part, patch: Any) -> str:
-    """Return the part as the end of a path: an item of a list by its name, or by its index if it has none."""
-    words = ""
-    for key in part:
-        if isinstance(key, int):
-            patch = patch[key] if isinstance(patch, list) and key < len(patch) else None
-            name = mapping(patch).get("name")
-            words += f".{name}" if isinstance(name, str) else f"[{key}]"
-        else:
-            patch = mapping(patch).get(key)
-            words += f".{key}"
-    return words.removeprefix(".")
+def without_parts(patch: dict[str, Any], parts: Iterable[Place]) -> dict[str, Any]:
+    """Return the patch without these parts, and without mappings that become empty by that."""
+    parts = [*parts]
+    if () in parts:
+        return {}
+    kept: dict[str, Any] = {}
+    for name, value in patch.items():
+        below = [part[1:] for part in parts if part[0] == name]
+        rest = without_parts(value, below) if below else value
+        if rest or not below:
+            kept[name] = rest
+    return kept

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import typer
 from msgspec import structs
 
@@ -70,16 +68,16 @@ def _check_gates(result: Result) -> Result:
     return structs.replace(result, checked=check_gates(result.job, result.stack, project_root()))
 
 
-def _lacks(result: Result) -> Iterator[str]:
-    """Yield what the stack's release lacks and the gates allow."""
+def _lacks(result: Result) -> list[str]:
+    """Return what the stack's release lacks and the gates allow."""
     job = result.job
     if result.stack is None or job is None or job.release is None:
-        return
+        return []
     from trainform.deployed.releases.evidence import lacks_of
     from trainform.project import project_root
 
-    for lack in lacks_of(result.stack, job.name, job.release, job.or_raise().environment, project_root()):
-        yield lack.text
+    lacks = lacks_of(result.stack, job.name, job.release, job.or_raise().environment, project_root())
+    return [lack.text for lack in lacks]
 
 
 def _as_dict(result: Result) -> dict[str, object]:

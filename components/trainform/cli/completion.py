@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer._completion_classes import completion_init
@@ -17,16 +16,10 @@ PROGRAM = "trainform"
 VARIABLE = "_TRAINFORM_COMPLETE"
 
 
-class ShellName(StrEnum):
-    """Shells for which there is a script."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
 def command(
-    shell: Annotated[ShellName, typer.Argument(metavar="bash|zsh|fish", help="Shell of the script.")],
+    shell: Annotated[
+        Literal["bash", "zsh", "fish"], typer.Argument(metavar="bash|zsh|fish", help="Shell of the script.")
+    ],
 ) -> None:
     """Print the script that completes commands in a shell.
 
@@ -38,7 +31,7 @@ def command(
 
     fish, in ~/.config/fish/config.fish: trainform completion fish | source
     """
-    echo(*get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell.value).strip().split("\n"))
+    echo(*get_completion_script(prog_name=PROGRAM, complete_var=VARIABLE, shell=shell).strip().split("\n"))
 
 
 def complete(build_app: Callable[[list[str]], Any]) -> int:

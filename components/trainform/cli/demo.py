@@ -49,19 +49,16 @@ Now try it yourself, in a copy of the project; your clone does not change:
   cd {folder}
   source .venv/bin/activate; eval "$(trainform sandbox env)"
 
-{rows}
+  change    edit stacks/experiments/{experiment}.yaml there: the image, say
+  review    trainform plan {experiment} -e {environment}
+            trainform review {stack}
+            pulumi preview -s {stack} --diff
+  apply     pulumi up -s {stack}
+  destroy   pulumi destroy -s {stack} (the claim stays)
+  stop      trainform sandbox down (the copy stays)
 
 In the clone, `make stop` stops the sandbox too, and `make demo` continues.
 """
-ROWS = (
-    ("change", "edit stacks/experiments/{experiment}.yaml there: the image, say", ""),
-    ("review", "trainform plan {experiment} -e {environment}", "ranks, ports, variables"),
-    ("", "trainform review {stack}", "what a change does"),
-    ("", "pulumi preview -s {stack} --diff", "what changes, and how"),
-    ("apply", "pulumi up -s {stack}", ""),
-    ("destroy", "pulumi destroy -s {stack}", "the claim stays"),
-    ("stop", "trainform sandbox down", "the copy stays"),
-)
 
 
 RealOption = Annotated[bool, typer.Option("--real", help="Run a smaller job for real, on nodes that are containers.")]
@@ -122,9 +119,8 @@ def command(real: RealOption = False) -> None:
 
 
 def _next(folder: Path, experiment: str) -> str:
-    names = {"experiment": experiment, "environment": ENVIRONMENT, "stack": f"{experiment}.{ENVIRONMENT}"}
-    rows = (f"  {verb:<10}{text.format(**names):<38}  {what}".rstrip() for verb, text, what in ROWS)
-    return NEXT.format(folder=shlex.quote(str(folder)), rows="\n".join(rows))
+    stack = f"{experiment}.{ENVIRONMENT}"
+    return NEXT.format(folder=shlex.quote(str(folder)), experiment=experiment, environment=ENVIRONMENT, stack=stack)
 
 
 def _output(plan: Plan, sandbox: Path) -> Iterator[str]:

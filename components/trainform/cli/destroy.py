@@ -32,10 +32,8 @@ class Bound(NamedTuple):
     """The cluster to which a stack or an environment is bound."""
 
     uid: str
-    what: str
-    """The stack or the environment, in words."""
-    gone: str
-    """The fix if the cluster no longer exists."""
+    what: str  # the stack or the environment, in words
+    gone: str  # the fix if the cluster no longer exists
 
 
 OptionsArgument = Annotated[list[str] | None, argument("OPTION", "Options of `pulumi destroy`, after `--`: -- --yes")]

@@ -23,16 +23,13 @@ MISSING_ENVIRONMENT = "Missing option '--environment' / '-e'"
 class Job(Struct, frozen=True):
     """A stack, an experiment in an environment, or an environment alone."""
 
-    word: str
-    """The argument that names it."""
+    word: str  # the argument that names it
     stack: str | None = None
     experiment: Given = ""
     environment: Given = ""
     run: int = 1
-    alone: bool = False
-    """True for an environment without an experiment."""
-    root: Path | None = None
-    """Base of relative paths, None for the current folder."""
+    alone: bool = False  # an environment without an experiment
+    root: Path | None = None  # base of relative paths, None for the current folder
 
     def loaded(self, *, alone: bool = False) -> Job:
         """Return the job with the experiment and the environment that its stack names. Raises `InputError` for a wrong

@@ -9,7 +9,6 @@ from trainform.console.lines import echo, note, terminal_width
 
 if TYPE_CHECKING:
     from trainform.job.check import CheckedJob, CheckedPlatform
-    from trainform.plan.model import Plan
 
 
 @reads_experiments
@@ -52,20 +51,10 @@ def _show_environment(checked: CheckedPlatform, width: int) -> None:
 
 
 def _show_job(result: Result, checked: CheckedJob, width: int) -> None:
-    from trainform.cli.plan_text import headline, notes, origin, overlaid, sections
+    from trainform.cli.plan_text import headline, notes, overlaid, sections
 
     job = checked.or_raise()
     plan = job.plan
     echo(*headline(plan, checked.release, result.tried, width))
-    if not result.tried:
-        note(*origin(_usual_stack(plan) if result.stack is None else result.stack, width))
     echo(*sections(plan, job.manifests, overlaid(checked.sources[0]), width))
     note(*notes(plan, width))
-
-
-def _usual_stack(plan: Plan) -> str:
-    """Return the stack that `trainform new` creates for the two files, or STACK if there is none."""
-    from trainform.project import project_root, stack_path
-
-    name = f"{plan.experiment}.{plan.environment}"
-    return name if (project_root() / stack_path(name)).is_file() else "STACK"

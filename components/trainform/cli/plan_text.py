@@ -21,16 +21,12 @@ from trainform.spec.roles import EnvSource, InitContainer
 class OverlaidValue(Struct, frozen=True):
     """A value as it may be shown."""
 
-    path: str
-    """Path in the experiment."""
+    path: str  # in the experiment
     value: str
-    before: str | None
-    """The value that it replaces, None for a new field."""
-    place: str
-    """Path of the overlay, or `--set`."""
+    before: str | None  # None for a new field
+    place: str  # path of the overlay, or `--set`
     source: str
-    line: int
-    """0 if the value is in no file."""
+    line: int  # 0 if the value is in no file
 
     @property
     def replaced(self) -> str:
@@ -55,14 +51,8 @@ def overlaid(source: Source) -> list[OverlaidValue]:
 
 
 def _value(value: LayerValue, at: Problem) -> OverlaidValue:
-    before = None if value.before is None else _shown_value(value.path, value.before)
-    new = "null" if value.value is None else _shown_value(value.path, value.value)
-    return OverlaidValue(value.path, new, before, value.place, at.source, at.line)
-
-
-def _shown_value(path: str, value: object) -> str:
-    """Return the value as a message may show it."""
-    return str(Problem(path, value, "", "").shown_value)
+    new, before = (Problem(value.path, each, "", "").shown_value for each in (value.value, value.before))
+    return OverlaidValue(value.path, "null" if new is None else new, before, value.place, at.source, at.line)
 
 
 def as_rows(values: Iterable[OverlaidValue]) -> list[dict[str, object]]:
@@ -91,13 +81,6 @@ def platform(rendered: RenderedPlatform, width: int) -> Iterator[str]:
     yield from wrapped(f"{environment.name}: an environment in the namespace {environment.namespace.name}", width)
     rows = [("kind", "name"), *((each.body["kind"], each.body["metadata"]["name"]) for each in rendered.manifests)]
     yield from ("", "Objects", *_columns(rows, width))
-
-
-def origin(stack: str, width: int) -> list[str]:
-    """Return the lines that name the sources of the plan."""
-    command = f"pulumi preview -s {stack}"
-    text = "Computed from the files alone. `pulumi preview` compares with the cluster:"
-    return [*wrapped(text, width), f"{GAP}{escaped(command)}"]
 
 
 def sections(plan: Plan, manifests: Iterable[Manifest], overlaid: Sequence[OverlaidValue], width: int) -> Iterator[str]:

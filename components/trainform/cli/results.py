@@ -41,13 +41,10 @@ JobsArgument = Annotated[
 class Result(Struct, frozen=True):
     """A checked experiment or environment."""
 
-    argument: str
-    """Command-line argument that requested it."""
+    argument: str  # of the command line, which requested it
     checked: CheckedJob | CheckedPlatform
-    stack: str | None = None
-    """Name of the stack, if a stack was requested."""
-    tried: tuple[str, ...] = ()
-    """Values of `--set`, as they may be shown."""
+    stack: str | None = None  # its name, if a stack was requested
+    tried: tuple[str, ...] = ()  # values of `--set`, as they may be shown
 
     @property
     def name(self) -> str:
@@ -80,8 +77,7 @@ class Results(Struct, frozen=True):
     """All requested experiments or environments."""
 
     each: tuple[Result, ...]
-    several: bool
-    """True if the request could match several, so that JSON is a list."""
+    several: bool  # the request could match several, so that JSON is a list
 
     def problems(self) -> list[Problem]:
         """Return all problems. One that an experiment has in only some of its environments names the environment."""

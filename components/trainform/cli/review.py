@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trainform import defaults
 from trainform.cli import candidates
-from trainform.cli.arguments import JOB, WHICH_JOB, Form, JobsEnvironmentOption, argument, option, seconds_of
-from trainform.cli.review_files import forms_of
+from trainform.cli.arguments import (
+    JOB,
+    SUFFIXES,
+    WHICH_JOB,
+    Form,
+    JobsEnvironmentOption,
+    argument,
+    option,
+    seconds_of,
+)
 from trainform.cli.review_saving import SAVE, saving_of
 from trainform.cli.review_stacks import CHANGED_SINCE, PREVIEW, STORED, refuse_beside, refuse_wrong_words, stacks_of
-from trainform.console.files import OPTION, output_to
+from trainform.console.files import OPTION, output_to, target_of
 from trainform.console.lines import echo, output_stream, terminal_width
-from trainform.errors import CommandLineError, InputError, Problem
+from trainform.errors import CommandLineError, InputError, Problem, each_result
 from trainform.project import project_root, require_project
 
 if TYPE_CHECKING:
@@ -88,7 +97,7 @@ def command(
     """
     conditions = None if fail_on is None else _conditions(fail_on)
     hours = None if duration is None else _hours(duration)
-    targets = forms_of(files or [])
+    targets = dict(zip(files or [], each_result(_form_of, files or []), strict=True))
     named, given = stacks or [], preview_json or []
     refuse_wrong_words(named, environment, given, changed_since, every=every)
     making = {
@@ -102,7 +111,7 @@ def command(
         refuse_beside(STORED, making, "leave it out: the report is made already")
     beside_save = {name: there for name, there in making.items() if name not in (JOB, "--duration")}
     beside_save |= {STORED: review_json is not None, "--no-cluster": no_cluster}
-    saving = saving_of(save, named, environment, targets, beside_save)
+    saving = saving_of(save, named, environment, beside_save)
     if details is not None:
         _check_details(details, form)
     if review_json is not None:
@@ -119,7 +128,6 @@ def command(
             from trainform.review.whole import review_of_read
 
             review = review_of_read(read, selection, hours, ask_cluster=not no_cluster)
-    forms_of([*targets])  # a preview may take minutes, in which others may make a file or a link of the name
     for file, chosen in targets.items():
         with output_to(file):
             _echo(_text(review, chosen, WIDTH_OF_FILES, None, full=True))
@@ -133,6 +141,16 @@ def command(
 
 
 # --- arguments
+
+
+def _form_of(file: str) -> Form:
+    """Return the form of a file, which is checked before the preview runs: that may take minutes."""
+    form = SUFFIXES.get(Path(file).suffix)
+    if form is None:
+        fix = f"give it one of {', '.join(SUFFIXES)}; --output chooses the form on standard output"
+        raise InputError([Problem(OPTION, file, "the ending of the name does not say the form", fix)])
+    target_of(file)
+    return form
 
 
 def _conditions(fail_on: str) -> FailOn:

@@ -16,7 +16,7 @@ from trainform.cli.arguments import STANDARD_INPUT
 from trainform.cli.review_stacks import PREVIEW, STORED, refuse_repeated
 from trainform.console.lines import note
 from trainform.deployed.preview_runs import EngineRun, finished, previews_in
-from trainform.errors import CommandLineError, InputError, Problem, TrainformError
+from trainform.errors import CommandLineError, InputError, Problem, TrainformError, each_result
 from trainform.project import project_root
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
         previews_in(root, watch=watch) as begin_preview,
     ):
         runs = [begin_preview(stack) for stack in stacks]
-        checks = beside.submit(_begun, stacks, root, begin)
+        checks = beside.submit(each_result, lambda stack: _begun(stack, root, begin), stacks)
         beside.submit(_import_the_rest)
         begun = checks.result()
         from trainform.review.whole import Read
@@ -76,18 +76,10 @@ def made_here(stacks: Sequence[str], root: Path, begin: Begin) -> list[Read]:
         ]
 
 
-def _begun(stacks: Sequence[str], root: Path, begin: Begin) -> list[tuple[StackFiles, LiveReads | None]]:
-    """Return the files of each stack, and the reads of its cluster."""
-    found, problems = [], list[Problem]()
-    for stack in stacks:
-        try:
-            files = _files_of(stack, root)
-            found.append((files, begin(files)))
-        except InputError as error:
-            problems += error.problems
-    if problems:
-        raise InputError(problems)
-    return found
+def _begun(stack: str, root: Path, begin: Begin) -> tuple[StackFiles, LiveReads | None]:
+    """Return the files of a stack, and the reads of its cluster."""
+    files = _files_of(stack, root)
+    return files, begin(files)
 
 
 def _files_of(stack: str, root: Path) -> StackFiles:

@@ -9,9 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainform.cli.review_files import refuse_target
 from trainform.cli.review_stacks import refuse_beside, stacks_of
-from trainform.console.files import output_to
+from trainform.console.files import output_to, target_of
 from trainform.console.lines import echo, note
 from trainform.errors import CommandLineError, TrainformError
 
@@ -51,21 +50,14 @@ class Saving:
         except TrainformError:
             echo(f"trainform: {self.file} is not written:", err=True)
             raise
-        refuse_save(self.file)  # a preview may take minutes, in which others may make a file of the name
-        with output_to(self.file):
+        with output_to(self.file, SAVE):
             echo(*text.removesuffix("\n").split("\n"))
         words = shlex.quote(self.file)
         note(f"trainform: saved; `trainform apply {words}` applies what was reviewed, and nothing else", err=True)
 
 
-def saving_of(
-    file: str | None,
-    words: list[str],
-    environment: str | None,
-    reports: Mapping[str, object],
-    given: Mapping[str, bool],
-) -> Saving | None:
-    """Return how to save, None without a file. reports: files of the report. given: options that exclude it."""
+def saving_of(file: str | None, words: list[str], environment: str | None, given: Mapping[str, bool]) -> Saving | None:
+    """Return how to save, None without a file. given: options that exclude it."""
     if file is None:
         return None
     refuse_beside(SAVE, given, "save the review of one stack that is previewed here")
@@ -73,15 +65,8 @@ def saving_of(
     if len(found) > 1:
         reason = f"{SAVE} takes the review of one stack, and {len(found)} are named"
         raise CommandLineError(reason, "save each by itself")
-    refuse_save(file, [*reports])
+    target_of(file, SAVE)
     return Saving(file, found[0], root)
-
-
-def refuse_save(file: str, others: Sequence[str] = ()) -> None:
-    """Raise `InputError` if the file cannot be written, is one of the others, or exists and is not a saved review."""
-    from trainform.stacks.saved.file import is_saved
-
-    refuse_target(SAVE, file, is_saved, others)
 
 
 def _gather(stack: str, root: Path) -> Gathered:

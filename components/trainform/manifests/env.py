@@ -75,21 +75,20 @@ def in_order(env: list[Variable]) -> list[Variable]:
     before a role's. Variables that refer to each other in a circle stay as they are."""
     if not any("$(" in entry.get("value", "") for entry in env):
         return env
-    waits = {entry["name"]: references(entry.get("value", "")) for entry in env}  # each goes on where it was left
     entries = {entry["name"]: entry for entry in env}
-    placed: dict[str, Variable] = {}
     begun: set[str] = set()
-    for first in entries:
-        above = [first]  # a stack of its own, since a chain may be longer than Python's
-        while above:
-            name = above[-1]
+    placed: list[Variable] = []
+
+    def place(name: str) -> None:
+        if name in entries and name not in begun:
             begun.add(name)
-            before = next((other for other in waits[name] if other in entries and other not in begun), None)
-            if before is None:
-                placed[name] = entries[above.pop()]
-            else:
-                above.append(before)
-    return [*placed.values()]
+            for other in references(entries[name].get("value", "")):
+                place(other)
+            placed.append(entries[name])
+
+    for name in entries:
+        place(name)
+    return placed
 
 
 def container_env(role: RolePlan, group: Group, conventions: PodConventions) -> list[Variable]:

@@ -91,9 +91,10 @@ AMOUNTS = ("capability", "deserved", "guarantee")
 
 def _environment_queues(environment: Environment) -> Iterator[Problem]:
     """Yield the problems of the queues of an environment."""
-    parents = {defaults.ROOT_QUEUE: None, **environment.queues}
+    parents = _parents(environment)
+    own_ancestors = _own_ancestors(parents)
     for name, request in environment.queues.items():
-        yield from _queue_problems(f"queues.{name}", name, request, parents, environment)
+        yield from _queue_problems(f"queues.{name}", request, parents, name in own_ancestors, environment)
     if environment.admission == defaults.KUEUE and environment.queues:
         reason = "the queues are Volcano's, and in this environment Kueue admits jobs"
         yield Problem("queues", None, reason, "remove them, or write `admission: volcano`")
@@ -107,8 +108,9 @@ def job_queue_problems(experiment: Experiment, environment: Environment, plan: P
     name, request = plan.queue.name, plan.queue.request
     known = {**environment.queues, defaults.QUEUE: None}
     if request is not None:
-        parents = {defaults.ROOT_QUEUE: None, **environment.queues}
-        yield from _queue_problems("queue", name, request, parents, environment)
+        parents = _parents(environment)
+        own_ancestors = _own_ancestors({**parents, name: request.parent})
+        yield from _queue_problems("queue", request, parents, name in own_ancestors, environment)
         if name in (*known, defaults.ROOT_QUEUE):
             reason = "the name belongs to a queue of the environment or of Volcano"
             yield Problem("queue.name", name, reason, f"write `queue: {name}` to use it, or choose another name")
@@ -123,7 +125,7 @@ def job_queue_problems(experiment: Experiment, environment: Environment, plan: P
 
 
 def _queue_problems(
-    path: str, name: str, request: QueueRequest, parents: Collection[str], environment: Environment
+    path: str, request: QueueRequest, parents: Collection[str], own_ancestor: bool, environment: Environment
 ) -> Iterator[Problem]:
     for field in AMOUNTS:
         amounts: dict[str, str] = getattr(request, field)
@@ -132,18 +134,29 @@ def _queue_problems(
             if not matches(RESOURCE, key):
                 yield from unknown(f"{path}.{field}.{key}", key, environment.accelerators, "kind of accelerator")
     yield from unknown(f"{path}.parent", request.parent, parents, "queue")
-    if request.parent != defaults.ROOT_QUEUE and name in _ancestors(request.parent, environment):
+    if own_ancestor and request.parent in parents and request.parent != defaults.ROOT_QUEUE:
         reason = "the parent makes the queue its own ancestor"
         yield Problem(f"{path}.parent", request.parent, reason, f"write {defaults.ROOT_QUEUE}, or leave it out")
 
 
-def _ancestors(name: str, environment: Environment) -> dict[str, None]:
-    """Return the queue and the queues above it that the environment has."""
-    line: dict[str, None] = {}
-    while name in environment.queues and name not in line:
-        line[name] = None
-        name = environment.queues[name].parent
-    return line
+def _parents(environment: Environment) -> dict[str, str]:
+    """Return the parent of each queue by its name. The root has none, which is ""."""
+    return {defaults.ROOT_QUEUE: "", **{name: request.parent for name, request in environment.queues.items()}}
+
+
+def _own_ancestors(parents: Mapping[str, str]) -> set[str]:
+    """Return the queues that are above themselves. Each queue is visited once."""
+    own_ancestors: set[str] = set()
+    visited: set[str] = set()
+    for name in parents:
+        line: list[str] = []
+        while name in parents and name not in visited:
+            visited.add(name)
+            line.append(name)
+            name = parents[name]
+        if name in line:
+            own_ancestors.update(line[line.index(name) :])
+    return own_ancestors
 
 
 OWN_FOLDER = "choose a folder of your own, such as /mnt/data"

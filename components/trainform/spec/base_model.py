@@ -7,7 +7,7 @@ import datetime
 import enum
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any, ClassVar, Self, get_args
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StringConstraints, model_validator
 from pydantic.fields import FieldInfo
@@ -272,10 +272,3 @@ Overlay = Annotated[dict[str, Any], AfterValidator(_plain("overlay", (bool, int,
 # reported once, for the intended branch. The brackets keep a tag from being read as a key of the user's.
 TEXT, MAPPING = "(text)", "(mapping)"
 value_shape = Discriminator(lambda value: MAPPING if isinstance(value, dict | BaseModel) else TEXT)
-
-
-def models_of(annotation: Any) -> list[type[BaseModel]]:
-    """Return the models inside an annotation such as `dict[str, Role]` or `Network | None`."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for argument in get_args(annotation) for model in models_of(argument)]

@@ -47,6 +47,17 @@ class Runtime(Model, on_change=OnChange.NEW_REVISION):
 
 OVERLAYS = "environments"
 """The field with the merge patches for each environment. `overlay` applies and reads them."""
+NOT_PATCHED = {
+    "name": (
+        "the name is that of the objects and of their record, and the same in all environments",
+        "remove it; `trainform new NAME --from EXPERIMENT` copies the experiment",
+    ),
+    OVERLAYS: (
+        "the patch is for one environment, and sets nothing for others",
+        f"set the value itself, or write it under the first `{OVERLAYS}` of the file",
+    ),
+}
+"""Fields that neither an overlay nor `--set` may have, each with the reason and the fix."""
 
 
 def _some_ranked(roles: dict[str, Role]) -> dict[str, Role]:

@@ -18,10 +18,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from trainform.errors import MASK, InputError, Problem, is_secret_item, shorten
-from trainform.spec.base_model import LINE_AS_WORD, models_of
+from trainform.spec.base_model import LINE_AS_WORD
 from trainform.spec.libyaml import Loader
 from trainform.spec.names import MEANING, PORT_RANGE, RESTART, did_you_mean
-from trainform.spec.places import fields_named, known_keys
+from trainform.spec.places import fields_named, known_keys, models_of
 from trainform.spec.read import holds_unreadable, join_path
 from trainform.spec.refusal import REFUSED
 from trainform.spec.unknown_keys import key_meant

@@ -94,10 +94,9 @@ class Layer(Struct, frozen=True, dict=True):
     @functools.cached_property
     def values(self) -> tuple[LayerValue, ...]:
         """Return every value that the patch sets or removes, in the order of the patch."""
-        leaves = _leaves(self.base, self.patch, (), ())
         return tuple(
-            LayerValue(join_path(keys), f"{self.place}{join_path(place)}", _at(self.base, keys), value)
-            for keys, place, value in leaves
+            LayerValue(join_path(keys), f"{self.place}{join_path(place)}", before, value)
+            for keys, place, before, value in _leaves(self.base, self.patch, (), ())
         )
 
     def origin(self, path: str) -> str | None:
@@ -131,7 +130,7 @@ class Layer(Struct, frozen=True, dict=True):
         """Return every path in the patch, with its place there."""
         return {
             join_path(keys[:length]): join_path(place[:length])
-            for keys, place, _ in _leaves(self.base, self.patch, (), ())
+            for keys, place, _, _ in _leaves(self.base, self.patch, (), ())
             for length in range(1, len(keys) + 1)
         }
 
@@ -141,11 +140,11 @@ class Layer(Struct, frozen=True, dict=True):
         return frozenset(map(join_path, _paths(self.merged, ())))
 
 
-def _leaves(base: Any, patch: Any, keys: Keys, place: Keys) -> Iterator[tuple[Keys, Keys, Any]]:
-    """Yield every value that the patch sets, with its keys in the merged data and in the patch."""
+def _leaves(base: Any, patch: Any, keys: Keys, place: Keys) -> Iterator[tuple[Keys, Keys, Any, Any]]:
+    """Yield every value that the patch sets: its keys in the merged data and in the patch, the value before, and it."""
     is_list = named_items(base)
     if not isinstance(patch, Mapping) or not (patch or is_list or isinstance(base, Mapping)):
-        yield keys, place, patch
+        yield keys, place, base, patch
         return
     entries = {item["name"]: item for item in base} if is_list else base if isinstance(base, Mapping) else {}
     # of a list of named items: the index in the merged list
@@ -154,15 +153,6 @@ def _leaves(base: Any, patch: Any, keys: Keys, place: Keys) -> Iterator[tuple[Ke
     for key, value in patch.items():
         at: Any = indices.get(key, key)
         yield from _leaves(entries.get(key), value, (*keys, at), (*place, key))
-
-
-def _at(data: Any, keys: Keys) -> Any:
-    for key in keys:
-        try:
-            data = data[key]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def _paths(data: Any, keys: Keys) -> Iterator[Keys]:

@@ -21,10 +21,10 @@ from trainform.errors import InputError, Problem, shorten
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, require_project
 from trainform.project import project_root as project_root
 from trainform.spec.environment import Environment
-from trainform.spec.experiment import OVERLAYS, Experiment
+from trainform.spec.experiment import Experiment
 from trainform.spec.explain import NOTHING, explain, locate
 from trainform.spec.names import did_you_mean
-from trainform.spec.read import NOWHERE, Content, Source, misread, parse_mapping, read_content, read_mapping
+from trainform.spec.read import NOWHERE, Content, Source, parse_mapping, read_content, read_mapping
 from trainform.spec.release import ReleasedExperiment, released_experiment
 
 # For each kind of file: its word in messages, its folder in `stacks/`, and the command that writes one.
@@ -140,22 +140,16 @@ def _copied(kind: type[BaseModel], path: Path, name: object, root: Path | None) 
 
 def read_runtime(loaded: LoadResult[Experiment], root: Path | None = None) -> LoadResult[Experiment]:
     """Return the experiment with the content of `runtime.file`, or with the problems of that file."""
-    if loaded.model is None:
+    experiment = loaded.model
+    runtime = None if experiment is None else experiment.runtime
+    if experiment is None or runtime is None or runtime.file is None or runtime.content is not None:
         return loaded
     try:
-        return structs.replace(loaded, model=read_runtime_content(loaded.model, root))
+        content, _ = read_mapping((project_root() if root is None else root) / runtime.file, runtime.file)
     except InputError as error:
         return structs.replace(loaded, problems=(*loaded.problems, *error.problems))
-
-
-def read_runtime_content(experiment: Experiment, root: Path | None = None) -> Experiment:
-    """Return the experiment with the content of `runtime.file`. Raises InputError if that is not a mapping."""
-    runtime = experiment.runtime
-    if runtime is None or runtime.file is None or runtime.content is not None:
-        return experiment
-    path = (project_root() if root is None else root) / runtime.file
-    content, _ = read_mapping(path, runtime.file)
-    return experiment.model_copy(update={"runtime": runtime.attach_content(content)})
+    read = experiment.model_copy(update={"runtime": runtime.attach_content(content)})
+    return structs.replace(loaded, model=read)
 
 
 def load_environment(given: Given, root: Path | None = None) -> LoadResult[Environment]:
@@ -168,8 +162,7 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
 
     Wrong parts are removed and required fields filled, so that one wrong value does not hide another one.
     """
-    own = {key: value for key, value in data.items() if key != OVERLAYS}
-    problems = [*misread(own, written)] if written else []
+    problems: list[Problem] = []
     left_out: set[str] = set()
     fillers = FILLERS.get(kind, {})
     rest = data
@@ -179,9 +172,7 @@ def parse(kind: type[ModelT], data: dict[str, Any], written: Mapping[str, str] =
             return LoadResult(model, tuple(problems), NOWHERE, frozenset(left_out))
         except ValidationError as error:
             if rest is data:
-                wrong = explain(kind, data, error, written)
-                places = {problem.path for problem in wrong}
-                problems = [*wrong, *(problem for problem in problems if problem.path not in places)]
+                problems = explain(kind, data, error, written)
             paths = [locate(rest, detail) for detail in error.errors()]
             rest = copy.deepcopy(rest)
             for path in paths:

@@ -11,24 +11,13 @@ from msgspec import Struct, structs
 
 from trainform.defaults import MOST_OVERLAYS
 from trainform.errors import Problem, list_names
-from trainform.spec.experiment import OVERLAYS, Experiment
+from trainform.spec.experiment import NOT_PATCHED, OVERLAYS, Experiment
 from trainform.spec.layers import Layer
 from trainform.spec.load import LoadResult, parse
 from trainform.spec.names import did_you_mean
 from trainform.spec.read import NOWHERE, Source
 from trainform.spec.trial import OPTION, Assignment, merge_assignments, unknown_places
 
-# Keys that an overlay must not have, each with the reason and the fix.
-KEPT = {
-    "name": (
-        "the name is that of the objects and of their record, and the same in all environments",
-        "remove it, or write another experiment",
-    ),
-    OVERLAYS: (
-        "an overlay is for one environment, and holds none for others",
-        f"write it under the first `{OVERLAYS}`",
-    ),
-}
 TOO_MANY = "has more than"  # the reason if a merged list or mapping has too many entries
 NOTHING: Mapping[str, Any] = {}
 
@@ -82,7 +71,7 @@ class _Overlays(Struct, frozen=True):
     def layer(
         self, place: str, patch: Mapping[str, Any], below: tuple[Layer, ...] = (), *, in_file: bool = True
     ) -> Layer:
-        kept = {key: value for key, value in patch.items() if key not in KEPT}
+        kept = {key: value for key, value in patch.items() if key not in NOT_PATCHED}
         return Layer(place, kept, below[-1].merged if below else self.base, in_file)
 
     def read(self, layers: tuple[Layer, ...]) -> LoadResult[Experiment]:
@@ -121,7 +110,7 @@ def _data(loaded: LoadResult[Experiment]) -> Mapping[str, Any]:
 
 
 def _wrong_keys(name: str, patch: Mapping[str, Any], source: Source) -> Iterator[Problem]:
-    for key, (reason, fix) in KEPT.items():
+    for key, (reason, fix) in NOT_PATCHED.items():
         if key in patch:
             yield source.locate(Problem(f"{OVERLAYS}.{name}.{key}", patch[key], reason, fix))
 

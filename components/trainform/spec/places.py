@@ -8,8 +8,6 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from trainform.spec.base_model import models_of
-
 Path = tuple[str | int, ...]
 NAME = "NAME"  # in places: a name that the user chooses
 
@@ -20,21 +18,26 @@ def places(kind: type[BaseModel], above: str = "", seen: frozenset[Any] = frozen
     for name, field in kind.model_fields.items():
         place = f"{above}{name if field.alias is None else field.alias}"
         yield place
-        for model, names in _models(field.annotation):
+        for model, names in _paths_of_models(field.annotation):
             if model not in seen:
                 below.append((model, f"{place}{names}."))
     for model, place in below:
         yield from places(model, place, seen | {kind})
 
 
-def _models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
+def models_of(annotation: Any) -> list[type[BaseModel]]:
+    """Return the models inside an annotation such as `dict[str, Role]` or `Network | None`."""
+    return [model for model, _ in _paths_of_models(annotation)]
+
+
+def _paths_of_models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
     """Yield the models inside an annotation, each with the path from the field to the model: "", `.NAME` or `[0]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation, ""
         return
     names = {dict: f".{NAME}", list: "[0]"}.get(get_origin(annotation), "")
     for argument in get_args(annotation):
-        for model, inner in _models(argument):
+        for model, inner in _paths_of_models(argument):
             yield model, f"{names}{inner}"
 
 

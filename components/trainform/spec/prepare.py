@@ -11,7 +11,6 @@ from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, KeyRef
 
 REVOKED = "@revoked"
-_PRIVATE_KEY = re.compile(r"-----BEGIN|-----END|PuTTY-User-Key|^b3BlbnNzaC1r")
 # The base64 of a public key begins with the length and name of its type.
 _LINE = re.compile(
     r"((@cert-authority|@revoked)[ \t]+)?[^-$@#\s]\S*[ \t]+"
@@ -23,8 +22,6 @@ _LINE = re.compile(
 
 def known_hosts_line(line: str) -> str:
     """Return the line. Refuses a line that ssh does not read as the public key of hosts."""
-    if _PRIVATE_KEY.search(line):
-        raise refusal("the line is of a private key", "write lines of public keys, as `ssh-keyscan HOST` prints them")
     if _LINE.fullmatch(line) is None:
         reason = "the line is not one of known_hosts, with hosts, type and the whole key"
         raise refusal(reason, "write HOST KEYTYPE KEY, as `ssh-keyscan HOST` prints it")

@@ -1,14 +1,13 @@
 """Read YAML as plain data (JSON and dates), with the lines of keys and the texts of values, and report all problems.
 
-PyYAML's constructors of scalars raise any kind of error, so `Walk` calls each of them, at its path and line. YAML 1.1,
-which trainform and kubectl use, reads `010` as 8 and `1:30` as 90; YAML 1.2 and people read 10 and a text.
+PyYAML's constructors of scalars raise any kind of error, so `Walk` calls each of them, at its path and line.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,8 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.console.files import read_text
-from trainform.errors import MASK, InputError, Problem
+from trainform.errors import InputError, Problem
 from trainform.spec.libyaml import Loader
-from trainform.spec.names import END
 
 if TYPE_CHECKING:
     from trainform.spec.layers import Layer
@@ -169,13 +167,6 @@ class Walk:
             key.tag = TEXT  # `on`, `no`: truth values only in YAML 1.1
         below = (*parts, key.value)
         where, line = join_path(below), _line(key)
-        if len(where) > defaults.LONGEST_PATH:
-            reason = (
-                f"a key there has, with all above it, {len(where)} characters, and at most {defaults.LONGEST_PATH} "
-                "are read"
-            )
-            self._add(parts, key, reason, "shorten the key")
-            return False
         self.lines.setdefault(where, line)
         if key.value in seen:
             reason = f"the key stands twice, first in line {seen[key.value]}"
@@ -239,7 +230,6 @@ class Content(Struct, frozen=True):
     data: dict[str, Any]
     source: Source
     problems: tuple[Problem, ...]  # of the syntax
-    unquoted: Mapping[str, str]  # text of every scalar without quotes: other programs may read `1e1` as a number
 
 
 def read_mapping(path: Path, name: str) -> tuple[dict[str, Any], Source]:
@@ -268,10 +258,8 @@ def parse_mapping(text: str, name: str) -> Content:
     except (yaml.YAMLError, UnicodeError) as error:  # libyaml accepts any bytes in a tag that is written with `%`
         raise InputError([syntax_problem(error, name, text)]) from None
     if isinstance(data, dict):
-        scalars = list(_scalars(node))
-        written = {path: scalar.value for path, scalar in scalars if scalar.tag != TEXT and scalar.value}
-        unquoted = {path: scalar.value for path, scalar in scalars if not scalar.style}
-        return Content(data, Source(name, walk.lines, written), tuple(walk.problems), unquoted)
+        written = {path: scalar.value for path, scalar in _scalars(node) if scalar.tag != TEXT and scalar.value}
+        return Content(data, Source(name, walk.lines, written), tuple(walk.problems))
     kind = "nothing" if data is None else "a list" if isinstance(data, list) else "one value"
     fix = "write `key: value` lines; `trainform new` writes an example"
     raise InputError(walk.problems or [Problem("", None, f"the file holds {kind}, not a mapping", fix, name, 1)])
@@ -328,38 +316,3 @@ def check_events(text: str, name: str) -> None:
         if documents > 1:
             fix = "keep one document to a file: remove the line `---`"
             raise InputError([Problem("", None, "the file holds two documents", fix, name, line)])
-
-
-_PLAIN = re.compile(
-    rf"[-+]?((0|[1-9][0-9]*|0x[0-9a-f]+)|([0-9]+\.[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?|\.(inf|nan)){END}", re.IGNORECASE
-)
-_OCTAL = re.compile(rf"[-+]?0[0-7]+{END}")
-# Fields of patches with file modes, which Kubernetes' own examples write as octal numbers.
-FILE_MODES = frozenset({"defaultMode", "mode"})
-PATCHES = frozenset({"pod_overrides", "manifest_overrides"})  # fields of unknown types: a text may be meant
-
-
-def misread(data: Any, written: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a problem for each number that YAML 1.1 and 1.2 read differently. written: see `Source`."""
-    if all(map(_PLAIN.match, written.values())):
-        return
-    for parts, number in _numbers(data, ()):
-        where = join_path(parts)
-        text = written.get(where)
-        is_octal = text is not None and _OCTAL.match(text) is not None
-        if text is None or _PLAIN.match(text) or (is_octal and (parts[-1] in FILE_MODES or int(text) == number)):
-            continue
-        other = int(text) if is_octal else "a text"
-        reason = f"the number {text} is {number} in YAML 1.1, as here, and {other} in YAML 1.2"
-        fix = f"write {number}, or {other} if that is meant" if is_octal else f"write {number}"
-        if Problem(where, text, "", "").shown_value == MASK:
-            reason, fix = "YAML 1.1 and 1.2 read this number differently", "write it in plain digits"
-        yield Problem(where, text, reason, f"{fix}; {QUOTE}" if PATCHES & {*parts} else fix)
-
-
-def _numbers(data: Any, parts: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], int | float]]:
-    if isinstance(data, dict | list):
-        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
-            yield from _numbers(value, (*parts, key))
-    elif isinstance(data, int | float) and not isinstance(data, bool):
-        yield parts, data

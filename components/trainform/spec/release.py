@@ -85,13 +85,13 @@ def released_experiment(given: ReleasedExperiment, root: Path, *, by_path: bool)
     by_path: True if the stack has the path of the experiment's file instead of its name.
     """
     if given.data is not None:
-        return Content({**given.data}, Source(NOT_WRITTEN, {}), (), {})
+        return Content({**given.data}, Source(NOT_WRITTEN, {}), ())
     runs = _name_at(given.experiment, root) if by_path else given.experiment
     content = read_release_file(runs, given.release, root)
     problem = _release_problem(content.data, runs)
     if problem is not None:
         raise InputError([content.source.locate(problem)])
-    return Content(content.data[EXPERIMENT], _experiment_source(content.source), (), {})
+    return Content(content.data[EXPERIMENT], _experiment_source(content.source), ())
 
 
 def _name_at(path: str, root: Path) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from trainform.spec.environment import Environment
-from trainform.spec.experiment import OVERLAYS, Experiment
-from trainform.spec.overlay import KEPT
+from trainform.spec.experiment import NOT_PATCHED, OVERLAYS, Experiment
 
 FILES: dict[str, type[BaseModel]] = {"experiment.schema.json": Experiment, "environment.schema.json": Environment}
 _DEFINITION = "#/$defs/"
@@ -42,7 +41,7 @@ def schema(kind: type[BaseModel]) -> str:
 def _add_overlays(experiment: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an experiment with overlays: the same fields, each of which may be left out or null."""
     definitions: dict[str, Any] = experiment["$defs"]
-    fields = {key: value for key, value in experiment["properties"].items() if key not in KEPT}
+    fields = {key: value for key, value in experiment["properties"].items() if key not in NOT_PATCHED}
     patches: dict[str, Any] = {
         _OVERLAY: {"additionalProperties": False, "type": "object", "properties": _nullable(fields, definitions)}
     }

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.console.files import read_text
-from trainform.errors import InputError, Problem
+from trainform.errors import InputError, Problem, each_result
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, PROJECT_FILE, known_names, known_stacks, stack_path
 from trainform.spec.names import did_you_mean
 from trainform.spec.read import Content, parse_mapping
@@ -30,13 +30,6 @@ STACK = "STACK"
 PART = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
 """An organization or a project, in the name of a stack."""
 MAY_BE_EMPTY = frozenset({"experiment", "release"})
-SAME_FOR_ALL = re.compile(r"-?(0|[1-9][0-9]{0,17})|true|false")
-# Texts without quotes that Pulumi's YAML does not read as text: `010` is 8, `1e1` is 10, a date gets a time.
-READ_OTHERWISE = re.compile(
-    r"""[-+]? (0x[0-9a-f]+ | 0o?[0-7]+ | 0b[01]+ | (\.[0-9]+ | [0-9]+ (\.[0-9]*)?) (e[-+]?[0-9]+)?)  # without any `_`
-    | [-+]?\.(inf|nan) | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} ([t\s].*)? | true | false""",
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 class Stack(Struct, frozen=True):
@@ -98,21 +91,13 @@ def load_stack(name: str, root: Path, given: str = STACK) -> Stack:
     """
     short = require_stack(name, root, given)
     config = _read_config(short, root)
-    found: dict[str, str] = {}
-    problems: list[Problem] = []
-    for key, example in KEYS.items():
-        try:
-            found[key] = config.required(key, f"pulumi config set -s {short} {NAMESPACE}:{key} {example}")
-        except InputError as error:
-            problems += error.problems
-    if not problems and not found["experiment"]:
+    found = dict(zip(KEYS, each_result(lambda key: config.required(key, short), KEYS), strict=True))
+    if not found["experiment"]:
         reason = "the value is not set, or set to nothing: this stack is the environment's own, with its queues"
         fix = f"run `pulumi preview -s {short}`, or name the stack of an experiment"
         raise OwnStackError(
             _refused(config.own, f"config.{NAMESPACE}:experiment", reason, fix).problems, found["environment"]
         )
-    if problems:
-        raise InputError(problems)
     return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
 
 
@@ -142,20 +127,15 @@ def _name_in(project: Content | None) -> str:
 def pinned_release(name: str, root: Path) -> str | None:
     """Return the release that the stack follows; None if it follows none, or if its config cannot be read."""
     try:
-        return named_release(name, root)
+        return release_name(_read_config(name, root).value("release"))
     except InputError:
         return None
-
-
-def named_release(name: str, root: Path) -> str | None:
-    """Return the release that the stack follows; None if it follows none. Raises InputError for unreadable config."""
-    return release_name(_read_config(name, root).value("release"))
 
 
 def key_place(name: str, root: Path, key: str) -> Problem:
     """Return path, file and line of a key of a stack's config, as a problem without a reason."""
     own = _read(root, stack_path(name))
-    paths = [f"config.{spelling}" for spelling in spellings(key, root)]
+    paths = [f"config.{spelling}" for spelling in spellings(key, project_name(root))]
     found = next((path for path in paths if path in own.source.lines), paths[0])
     return own.source.locate(Problem(found, None, "", ""))
 
@@ -176,7 +156,7 @@ def run_number(written: str | None) -> int:
     if not written:
         return 1
     digits = len(str(defaults.LAST_RUN))
-    number = int(written) if re.fullmatch(f"[0-9]{{1,{digits}}}", written) else 0
+    number = int(written) if re.fullmatch(f"[1-9][0-9]{{,{digits - 1}}}", written) else 0
     if not 1 <= number <= defaults.LAST_RUN:
         reason = f"the value is not a whole number from 1 to {defaults.LAST_RUN}"
         raise InputError([Problem(f"{NAMESPACE}:run", written, reason, f"pulumi config set {NAMESPACE}:run 2")])
@@ -193,22 +173,20 @@ def _read_project(root: Path) -> Content | None:
 
 def _read(root: Path, name: str) -> Content:
     """Return the content of the file. Raises InputError with problems without values, which may be secrets."""
-    content = _parsed(read_text(root / name, name), name)
-    if isinstance(content, Content):
-        return content
-    raise InputError(content)
+    return _parsed(read_text(root / name, name), name)
 
 
 @functools.lru_cache(maxsize=2)
-def _parsed(text: str, name: str) -> Content | list[Problem]:
-    """Return the content, or the problems of its syntax. The project's is cached for a command that reads thousands of
-    stacks."""
+def _parsed(text: str, name: str) -> Content:
+    """Return the content of a text. The project's is cached for a command that reads thousands of stacks."""
     try:
         content = parse_mapping(text, name)
         problems = [*content.problems]
     except InputError as error:
         problems = error.problems
-    return [dataclasses.replace(problem, value=None, fix=CORRECT) for problem in problems] if problems else content
+    if problems:
+        raise InputError(dataclasses.replace(problem, value=None, fix=CORRECT) for problem in problems)
+    return content
 
 
 class _Config(Struct, frozen=True):
@@ -220,7 +198,7 @@ class _Config(Struct, frozen=True):
     def value(self, key: str) -> str | None:
         """Return the value of the stack, otherwise that of Pulumi.yaml (the entry itself, its `value` or its
         `default`); None if neither sets it."""
-        keys = _spellings(key, _name_in(self.project))
+        keys = spellings(key, _name_in(self.project))
         found = _found(self.own, keys)
         if found is not None or self.project is None:
             return None if found is None else _scalar(self.own, *found, key)
@@ -230,10 +208,11 @@ class _Config(Struct, frozen=True):
             return _scalar(self.project, f"{path}.{parts[0]}", value[parts[0]], key) if parts else None
         return _scalar(self.project, path, value, key)
 
-    def required(self, key: str, command: str) -> str:
+    def required(self, key: str, stack: str) -> str:
         """Return the value that Pulumi passes to the program; "" if it is not set. Raises InputError if it is
         required."""
         value, path = self.value(key), f"config.{NAMESPACE}:{key}"
+        command = f"pulumi config set -s {stack} {NAMESPACE}:{key} {KEYS[key]}"
         if value is None and key == "environment":
             raise _refused(self.own, path, "the value is not set", command)
         if value == "" and key not in MAY_BE_EMPTY:
@@ -241,12 +220,7 @@ class _Config(Struct, frozen=True):
         return "" if value is None else value
 
 
-def spellings(key: str, root: Path) -> tuple[str, ...]:
-    """Return the spellings of a key in the config of a stack of the project."""
-    return _spellings(key, project_name(root))
-
-
-def _spellings(key: str, project: str) -> tuple[str, ...]:
+def spellings(key: str, project: str) -> tuple[str, ...]:
     """Return the spellings of a key. A project that is named like the namespace may leave it out."""
     return (f"{NAMESPACE}:{key}", f"{NAMESPACE}:config:{key}", *([key] if project == NAMESPACE else []))
 
@@ -262,7 +236,7 @@ def _found(content: Content, keys: tuple[str, ...]) -> tuple[str, Any] | None:
 
 
 def _scalar(content: Content, path: str, value: Any, key: str) -> str:
-    """Return the text of one value. Raises InputError for a mapping, a list, a secret, and text that Pulumi changes."""
+    """Return the text of one value in the file. Raises InputError for a mapping, a list and a secret."""
     if isinstance(value, dict) and "secure" in value:
         fix = f"pulumi config set {NAMESPACE}:{key} VALUE"
         raise _refused(content, path, "the value must not be a secret", fix)
@@ -270,15 +244,8 @@ def _scalar(content: Content, path: str, value: Any, key: str) -> str:
         kind = "mapping" if isinstance(value, dict) else "list"
         fix = f"pulumi config set {NAMESPACE}:{key} {KEYS[key]}"
         raise _refused(content, path, f"the value is a {kind}, not one value", fix)
-    # its text in the file, if YAML does not read it as text
-    written = content.unquoted.get(path, content.source.written.get(path))
-    if value is None or written is None:
-        return "" if value is None else str(value)
-    if READ_OTHERWISE.fullmatch(written.replace("_", "")) and not SAME_FOR_ALL.fullmatch(written):
-        reason = "the value is not text to Pulumi, which makes another text of it"
-        raise _refused(content, path, reason, f'put it in quotes: "{written}"', written)
-    return written
+    return "" if value is None else content.source.written.get(path, str(value))
 
 
-def _refused(content: Content, path: str, reason: str, fix: str, value: str | None = None) -> InputError:
-    return InputError([content.source.locate(Problem(path, value, reason, fix))])
+def _refused(content: Content, path: str, reason: str, fix: str) -> InputError:
+    return InputError([content.source.locate(Problem(path, None, reason, fix))])

@@ -9,35 +9,24 @@ from typing import Any, get_args, get_origin
 from msgspec import Struct
 
 from trainform.defaults import DEEPEST
-from trainform.errors import InputError, Problem, list_names
-from trainform.spec.base_model import models_of
-from trainform.spec.experiment import Experiment
+from trainform.errors import InputError, Problem, each_result, list_names
+from trainform.spec.experiment import NOT_PATCHED, Experiment
 from trainform.spec.layers import named_items
 from trainform.spec.names import did_you_mean
-from trainform.spec.places import fields_named
-from trainform.spec.read import QUOTE, join_path, misread, parse_mapping
+from trainform.spec.places import fields_named, models_of
+from trainform.spec.read import join_path, parse_mapping
 
 OPTION = "--set "
 """Prefix of the path of such a value in messages."""
 # One key of a path: plain, or in quotes if it has dots.
-_KEY = re.compile(r"""(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<plain>[^."'=\[\]\s]+))(?P<end>[.=]|\[|$)""")
+_KEY = re.compile(r"""(?:"(?P<double>[^"]+)"|'(?P<single>[^']+)'|(?P<plain>[^."'=\[\]\s]+))(?P<end>[.=])""")
 _NAMED = (dict, list)  # mappings with names of the user as keys, and lists of items with a name
 PATH_FIX = (
-    'write PATH=VALUE, such as roles.worker.replicas=2; a key with dots in quotes: labels."example.com/team"=vision'
+    'write PATH=VALUE, such as roles.worker.replicas=2; a key with dots in quotes: labels."example.com/team"=vision; '
+    "an item of a list by its name: prepare.NAME.image=IMAGE"
 )
 VALUE_FIX = "write one value as YAML has it on one line: 2, text, [a, b], {a: 1}; text with other signs in quotes"
 LIST_FIX = "set the whole list, such as prepare=[…], or an item that has a name by it: prepare.NAME.image=IMAGE"
-# Fields that `--set` refuses, each with the reason and the fix.
-NOT_SETTABLE = {
-    "name": (
-        "another name is another experiment, with its own objects",
-        "`trainform new NAME --from EXPERIMENT` copies it",
-    ),
-    "environments": (
-        "the value is tried in the environment that is asked for, after its overlay",
-        "set the value itself, such as queue=research",
-    ),
-}
 
 
 class Assignment(Struct, frozen=True):
@@ -60,17 +49,13 @@ class Assignment(Struct, frozen=True):
 
 def read_assignments(given: Sequence[str]) -> tuple[Assignment, ...]:
     """Return the assignments. Raises `InputError` with each one that is wrong or sets a value again."""
-    problems: list[Problem] = []
-    found: list[Assignment] = []
-    for text in given:
-        try:
-            found.append(_assignment(text))
-        except InputError as error:
-            problems += error.problems
-    for index, one in enumerate(found):
-        for other in found[:index]:
-            if all(key == other_key for key, other_key in zip(one.keys, other.keys, strict=False)):
-                problems.append(_problem(one.keys, f"the value is set by {OPTION}{other.path} too", "set it once"))
+    found = each_result(_assignment, given)
+    problems = [
+        _problem(one.keys, f"the value is set by {OPTION}{other.path} too", "set it once")
+        for index, one in enumerate(found)
+        for other in found[:index]
+        if all(key == other_key for key, other_key in zip(one.keys, other.keys, strict=False))
+    ]
     if problems:
         raise InputError(problems)
     return tuple(found)
@@ -91,7 +76,7 @@ def merge_assignments(tried: Sequence[Assignment]) -> dict[str, Any]:
 def unknown_places(tried: Sequence[Assignment], data: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem for each path whose parent the experiment does not have. The last key may be new."""
     for assignment in tried:
-        wrong = NOT_SETTABLE.get(assignment.keys[0], _wrong_place(assignment.keys, data))
+        wrong = NOT_PATCHED.get(assignment.keys[0], _wrong_place(assignment.keys, data))
         if wrong is not None:
             yield _problem(assignment.keys, *wrong)
 
@@ -134,9 +119,6 @@ def _assignment(text: str) -> Assignment:
     if wrong or content.data.keys() != {"value"}:
         reason = wrong[0].reason.replace("the file", "the value") if wrong else "the value is not one value"
         raise InputError([_problem(keys, reason, VALUE_FIX)])
-    numbers = [*misread(content.data, content.source.written)]
-    if numbers:
-        raise InputError([_problem(keys, problem.reason, f"{problem.fix}; {QUOTE}") for problem in numbers])
     return Assignment(keys, content.data["value"])
 
 
@@ -149,12 +131,4 @@ def _path(text: str) -> tuple[tuple[str, ...], str]:
         at = match.end()
         if match["end"] == "=":
             return tuple(keys), text[at:]
-        if match["end"] == "[":
-            reason = (
-                f"an item of the list `{join_path(tuple(keys))}` is named by its number, which says nothing of what "
-                "it is"
-            )
-            raise InputError([_problem(tuple(keys), reason, LIST_FIX)])
-        if not match["end"]:
-            break
     raise InputError([Problem("--set", text if "=" not in text else None, "the text is not PATH=VALUE", PATH_FIX)])

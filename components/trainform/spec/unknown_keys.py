@@ -57,21 +57,15 @@ def key_meant(kind: type[BaseModel], path: Path) -> str:
 def _elsewhere(kind: type[BaseModel], path: Path) -> Iterator[str]:
     """Yield the places of fields with this name above or below the path. Others only share the name."""
     *above, key = map(str, path)
-    for parts in _places_named(kind).get(key, ()):
-        common = zip(parts, above, strict=False)
-        if all(part in (written, NAME) for part, written in common):
-            yield ".".join([*parts, key])
+    for place in _places_outside_lists(kind):
+        *parts, name = place.split(".")
+        if name == key and all(part in (written, NAME) for part, written in zip(parts, above, strict=False)):
+            yield place
 
 
 @functools.cache
-def _places_named(kind: type[BaseModel]) -> dict[str, list[list[str]]]:
-    """Return the paths above each field, by the name of the field, without fields in lists."""
-    found: dict[str, list[list[str]]] = {}
-    for place in places(kind):
-        *parts, name = place.split(".")
-        if "[" not in place:
-            found.setdefault(name, []).append(parts)
-    return found
+def _places_outside_lists(kind: type[BaseModel]) -> list[str]:
+    return [place for place in places(kind) if "[" not in place]
 
 
 def _is_of_roles(kind: type[BaseModel]) -> bool:

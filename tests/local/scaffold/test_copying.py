@@ -111,7 +111,7 @@ def test_every_experiment_of_the_repository_is_copied() -> None:
         (f"{TEXT}annotations: &a {{x: y}}\nowner: *a\n", "annotations.x=z", "without a change of something else"),
         (TEXT, "prepare.data=null", "without a change of something else"),
         (TEXT, "rolse.node.replicas=2", "there is no `rolse`"),
-        (TEXT, "name=three", "another name is another experiment"),
+        (TEXT, "name=three", "the name is that of the objects"),
         ("a: [", "image=x", "is not YAML"),
     ],
 )

@@ -12,7 +12,7 @@ import yaml
 
 from tests.stacks.saved.samples import KEY, saved
 from trainform.errors import InputError, TrainformError
-from trainform.stacks.saved.file import SETTING, is_saved, new_key, open_key, read_saved, refuse_changed, text_of
+from trainform.stacks.saved.file import SETTING, new_key, open_key, read_saved, refuse_changed, text_of
 
 SEALED = {"encryptionsalt": "v1:abc", "config": {"trainform:savedReview": {"secure": "v1:def"}}}
 
@@ -37,7 +37,6 @@ def test_it_comes_back_as_it_was(file: Path) -> None:
     found = read_saved(str(file))
     assert (found.review, found.key) == (saved(), SEALED)
     refuse_changed(found, KEY, str(file))
-    assert is_saved(file)
 
 
 def test_the_key_is_not_in_it(file: Path) -> None:
@@ -80,13 +79,6 @@ def test_other_files(tmp_path: Path, text: str | None, reason: str) -> None:
     if text is not None:
         file.write_text(text)
     assert problem(file) == reason
-
-
-@pytest.mark.parametrize(("text", "earlier"), [("", True), ("# notes\n", False), ('{"version": 1}', False)])
-def test_what_may_be_replaced(tmp_path: Path, text: str, earlier: bool) -> None:
-    file = tmp_path / "there.json"
-    file.write_text(text)
-    assert is_saved(file) is earlier
 
 
 # --- the key

@@ -8,9 +8,10 @@ import pytest
 from pydantic import BaseModel
 
 from tools.docs.fields import CHANGES, environment_page, experiment_page
-from trainform.spec.base_model import OnChange, models_of
+from trainform.spec.base_model import OnChange
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.places import models_of
 
 PAGES = {"fields.md": experiment_page(), "environment.md": environment_page()}
 ROW = re.compile(r"\| `(.*?)` \| (.*) \| (.*) \| (.*) \| (.*) \|")

@@ -16,7 +16,7 @@ from trainform.errors import TrainformError
 from trainform.project import stack_path
 from trainform.spec.read import parse_mapping
 from trainform.spec.release import SETTING
-from trainform.spec.stack import pinned_release, spellings
+from trainform.spec.stack import pinned_release, project_name, spellings
 
 
 def follow_all(releases: Mapping[str, Release], root: Path) -> None:
@@ -83,8 +83,8 @@ def insert_release(text: str, name: str, path: str, root: Path) -> str:
 
 def _key_in(text: str, key: str, root: Path) -> str | None:
     """Return the spelling of the key in the file."""
-    found = (name for name in spellings(key, root) if re.search(rf"^ +{re.escape(name)}:", text, re.MULTILINE))
-    return next(found, None)
+    names = spellings(key, project_name(root))
+    return next((name for name in names if re.search(rf"^ +{re.escape(name)}:", text, re.MULTILINE)), None)
 
 
 def _differ_by_release(before: str, after: str, key: str, name: str) -> bool:

@@ -30,7 +30,6 @@ from trainform.spec.stack import ENCRYPTION, NAMESPACE
 from trainform.stacks.saved.saved_review import VERSION, SavedFile, SavedReview
 
 LARGEST = 64 << 20
-BEGINNING = '{\n  "saved_review": '
 FIX = (
     "give a file that `trainform review STACK --save FILE` has written; without a saved review, `pulumi up -s STACK` "
     "applies"
@@ -82,12 +81,6 @@ def refuse_changed(saved: SavedFile, key: bytes, file: str) -> None:
 def save_again(saved: SavedFile, file: str) -> str:
     """Return what to do about a stale file."""
     return f"save the review again: `trainform review {saved.review.stack} --save {shlex.quote(file)}`"
-
-
-def is_saved(target: Path) -> bool:
-    """Return True for a saved review, and for an empty file."""
-    with target.open(encoding="utf-8", errors="replace") as stream:
-        return stream.read(len(BEGINNING)) in ("", BEGINNING)
 
 
 def _seal(review: SavedReview, key: bytes) -> str:
