@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import functools
+import itertools
 import os
 import socket
 import threading
@@ -162,9 +164,8 @@ class Engine:
 
     def remove_container(self, container: str) -> None:
         """Kill and remove one container; TrainformError if Docker refuses."""
-        refusal = self._refusal("container", container)
-        if refusal is not None:
-            raise TrainformError(f"Docker: {refusal}")
+        with contextlib.suppress(RemovedError), self._client() as client:
+            remove_object(client, "container", container)
 
     def remove_all(self) -> None:
         """Remove everything that this rehearsal made. After that it can make nothing more."""
@@ -182,9 +183,10 @@ class Engine:
         later, and Docker refuses to remove what is still in use."""
         removed: set[str] = set()
         end = time.monotonic() + TIMEOUT_SECONDS
-        while found := [(kind, name) for kind in kinds for name in self._find(kind, labels)]:
-            refusals = [refusal for kind in kinds for refusal in self._remove(kind, found)]
-            removed.update(name for _, name in found)
+        while found := {kind: names for kind in kinds if (names := self._find(kind, labels))}:
+            answers = [self.each(functools.partial(self._refusal, kind), names) for kind, names in found.items()]
+            refusals = [refusal for refusal in itertools.chain(*answers) if refusal is not None]
+            removed.update(*found.values())
             if refusals:
                 if time.monotonic() > end:
                     fix = (
@@ -194,11 +196,6 @@ class Engine:
                     raise TrainformError(f"cannot remove what the rehearsal made: {refusals[0]}", fix)
                 time.sleep(RETRY_SECONDS)
         return len(removed)
-
-    def _remove(self, kind: str, found: Iterable[tuple[str, str]]) -> list[str]:
-        """Remove these objects, and return Docker's reasons where it refuses."""
-        names = [name for its_kind, name in found if its_kind == kind]
-        return [refusal for refusal in self.each(lambda name: self._refusal(kind, name), names) if refusal is not None]
 
     def _find(self, kind: str, labels: dict[str, str]) -> list[str]:
         with self._client() as client:

@@ -137,9 +137,9 @@ class PodInfrastructure:
         """Create everything before the first pod starts: as in a cluster, names are in DNS before pods are ready."""
         self._images = images
         self._network = self._engine.make_network()
-        self._make_volumes(
-            volume for pod in self._workload.pods for volume in used_volumes(pod, self._volumes[pod_name(pod)])
-        )
+        used = (volume for pod in self._workload.pods for volume in used_volumes(pod, self._volumes[pod_name(pod)]))
+        needed = {volume.key: volume for volume in used if volume.folder is None}
+        self._places.update(zip(needed, self._engine.each(self._make_volume, needed.values()), strict=True))
         self._engine.each(self._start_sandbox, self._sandboxes.values())
         self._engine.each(self._start_forwarder, self._forwarders)
 
@@ -158,10 +158,6 @@ class PodInfrastructure:
     def _sources(self, pod: dict[str, Any]) -> Sources:
         name = pod_name(pod)
         return Sources(self._workload, pod, Place(self._sandboxes[name].node, self._running_sandboxes[name].ip))
-
-    def _make_volumes(self, volumes: Iterable[Volume]) -> None:
-        needed = {volume.key: volume for volume in volumes if volume.folder is None}
-        self._places.update(zip(needed, self._engine.each(self._make_volume, needed.values()), strict=True))
 
     def _make_volume(self, volume: Volume) -> tuple[str, str]:
         return self._engine.make_volume(f"{volume.key}.{next(self._numbers)}", volume_options(volume))
