@@ -24,12 +24,11 @@ import docker
 from trainform.cli.progress import display
 from trainform.local.rehearsal.real.objects import path_of
 from trainform.local.sandbox.api import Api
-from trainform.local.sandbox.certificates import Certificates
-from trainform.local.sandbox.folder import FOLDER_VARIABLE, Layout
+from trainform.local.sandbox.folder import FOLDER_VARIABLE
 from trainform.local.sandbox.nodes import REAL_NODES
 from trainform.local.sandbox.real.containers import LABEL
 from trainform.local.sandbox.real.start import ready_image
-from trainform.local.sandbox.state import read_state
+from trainform.local.sandbox.state import open_api
 
 DOCKERFILE = Path(__file__).parent.parent / "images" / "cgroup-v2" / "Dockerfile"
 CGROUPS = Path("/sys/fs/cgroup")
@@ -137,9 +136,7 @@ def check(folder: Path) -> None:
         ids = [str(each.id) for each in started]
         print(f"cgroup v{cgroup_version()}, privileged: {started[0].attrs['HostConfig']['Privileged']}")
         run("sandbox", "load", image, "--as", NAME)
-        state = read_state(Layout(folder))
-        assert state is not None
-        with Api(state.ports["kube-apiserver"], Certificates(Layout(folder).pki)) as api:
+        with open_api(folder) as api:
             for node in api.get(REAL_NODES)["items"]:
                 print(f"{node['metadata']['name']}: Ready after {seconds_to_ready(node):.0f} s")
             started_pod = time.monotonic()

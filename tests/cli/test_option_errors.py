@@ -59,3 +59,8 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     (problem,) = error_of(*REHEARSE, "--claim", f"data={folder}", code=2)["problems"]
     assert problem["reason"] == "names a folder that does not exist"
     assert problem["fix"] == f"correct its path, or create it: mkdir -p '{folder}'"
+
+
+def test_admitted_pods_keep_their_processes() -> None:
+    answer = error_of(*REHEARSE, "--from-cluster", "--processes", "1", code=2)
+    assert "--processes cannot be used with --from-cluster" in answer["message"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from trainform.cli.rehearse import _as_dict, _error
 from trainform.local.rehearsal.run.records import FAILED, STOPPED, SUCCEEDED, PodRecord
-from trainform.local.rehearsal.run.rehearse import Outcome
+from trainform.local.rehearsal.run.report import Outcome
 from trainform.local.rehearsal.workload import Workload
 
 WORKLOAD = Workload(

@@ -17,13 +17,10 @@ import pytest
 
 from tests.engine.project import Project, Ran
 from tests.engine.test_rehearsals import CASES, Case, formed
-from tests.engine.test_rehearsals_of_operators import ON
+from tests.engine.test_rehearsals_of_operators import ON, TORCHRUN
 from tests.local.rehearsal.conftest import docker_daemon, image
-from trainform.local.sandbox.api import Api
-from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.control import down
-from trainform.local.sandbox.folder import Layout
-from trainform.local.sandbox.state import read_state
+from trainform.local.sandbox.state import open_api
 
 __all__ = ["docker_daemon", "image"]
 
@@ -50,9 +47,7 @@ def rehearse(project: Project, name: str, experiment: dict[str, Any], *words: st
 def namespaces(project: Project) -> list[str]:
     """Return the namespaces of rehearsals that are not being deleted."""
     folder = Path(project.environ["TRAINFORM_SANDBOX"]).with_name("rehearsals")
-    state = read_state(Layout(folder))
-    assert state is not None
-    with Api(state.ports["kube-apiserver"], Certificates(Layout(folder).pki)) as api:
+    with open_api(folder) as api:
         items = api.get("/api/v1/namespaces")["items"]
     names = {item["metadata"]["name"]: item["status"]["phase"] for item in items}
     return [name for name, phase in names.items() if name.startswith("rehearsal-") and phase == "Active"]
@@ -64,6 +59,7 @@ CLOSEST = pytest.mark.proof("launchers as the operator's own job"), pytest.mark.
 REAL: dict[str, tuple[str, Case]] = {**{name: ("volcano", case) for name, case in CASES.items()}, **ON}
 # A rehearsal has at most two processes on a node.
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
+REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, "network": {"host": True}}, formed(2, 2), 2))
 EMULATED = "mpijob"  # its launcher needs an image with its own kubectl
 
 
@@ -88,7 +84,7 @@ def says(then: str) -> dict[str, Any]:
     ("then", "limit", "line"),
     [
         ("exit 3", "1m", "worker-1 failed, exit code 3: I am 1"),
-        ("sleep 600", "20s", "worker-1 is in phase Running after 1"),
+        ("sleep 600", "20s", "worker-1 still runs after 1"),
     ],
     ids=["fails", "hangs"],
 )

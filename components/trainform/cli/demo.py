@@ -24,14 +24,13 @@ from trainform.console.progress import Progress
 from trainform.console.screen import Screen, screen
 from trainform.errors import TrainformError
 from trainform.job.check import check_experiment
-from trainform.local.sandbox.api import Api
-from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.control import up
 from trainform.local.sandbox.exports import UNSET, exports
-from trainform.local.sandbox.folder import Layout, chosen_folder
+from trainform.local.sandbox.folder import chosen_folder
 from trainform.local.sandbox.project_copy import copy_project
+from trainform.local.sandbox.real.start import NODE_IMAGE, load_images
 from trainform.local.sandbox.settings import settings_from_environment
-from trainform.local.sandbox.state import read_state
+from trainform.local.sandbox.state import open_api
 from trainform.local.toolchain.ensure import PendingWork, ensure, pending_work
 from trainform.local.toolchain.parts import build_time
 from trainform.local.toolchain.releases import DOWNLOAD_GB
@@ -98,7 +97,8 @@ def command(real: RealOption = False) -> None:
     _show_pending(pending_work(), experiment)
     toolchain = ensure(progress)
     if real:
-        _load_image(job.experiment.image, sandbox, progress)
+        # the nodes' own image has Python
+        load_images({NODE_IMAGE: job.experiment.image}, sandbox, progress)
     up(settings, toolchain, progress)
     shell = _shell(console, folder, sandbox)
 
@@ -123,19 +123,9 @@ def _next(folder: Path, experiment: str) -> str:
     return NEXT.format(folder=shlex.quote(str(folder)), experiment=experiment, environment=ENVIRONMENT, stack=stack)
 
 
-def _load_image(name: str, sandbox: Path, progress: Progress) -> None:
-    """Let the nodes' own image, which has Python, be the image of the job."""
-    from trainform.local.sandbox.real.start import NODE_IMAGE, ready_images
-
-    ready_images({NODE_IMAGE: name}, sandbox, progress)
-
-
 def _output(plan: Plan, sandbox: Path) -> Iterator[str]:
     """Yield each line that the pods have written, after the pod's name."""
-    state = read_state(Layout(sandbox))
-    if state is None:
-        return
-    with Api(state.ports["kube-apiserver"], Certificates(Layout(sandbox).pki)) as api:
+    with open_api(sandbox) as api:
         for pod in plan.pods():
             for line in api.lines(f"/api/v1/namespaces/{plan.namespace}/pods/{pod.name}/log?follow=true"):
                 yield f"{pod.name} | {line}"

@@ -16,13 +16,14 @@ from trainform.cli.jobs import jobs
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
     from trainform.job.render import RenderedJob
-    from trainform.local.rehearsal.run.rehearse import Options, Outcome
+    from trainform.local.rehearsal.run.rehearse import Options
+    from trainform.local.rehearsal.run.report import Outcome
     from trainform.local.rehearsal.workload import Workload
     from trainform.plan.model import Plan
 
-PROCESSES = (
-    "At most this number of CPU processes on each node, instead of its accelerators. Default: 2; with --from-cluster, "
-    "the number that the cluster admitted."
+MOST_PROCESSES = (
+    "At most this number of CPU processes on each node, instead of its accelerators. Default: 2. With --from-cluster "
+    "there are as many as the cluster admitted."
 )
 PROBE = "Run a small program instead of the training: ranks, world size, an all-reduce; with MPI who runs where."
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
@@ -32,7 +33,7 @@ EMULATE = (
     "nodes cannot run."
 )
 EmulateOption = Annotated[bool, typer.Option("--emulate", help=EMULATE)]
-ProcessesOption = Annotated[int | None, option("N", PROCESSES, "--processes", min=1)]
+ProcessesOption = Annotated[int | None, option("N", MOST_PROCESSES, "--processes", min=1)]
 ProbeOption = Annotated[bool, typer.Option("--probe", help=PROBE)]
 ClusterOption = Annotated[bool, typer.Option("--from-cluster", help=CLUSTER)]
 ImageOption = Annotated[str | None, option("IMAGE", "Run all pods in this image.", "--image")]
@@ -66,10 +67,11 @@ def command(
     from trainform.console.lines import echo, echo_json
     from trainform.console.screen import PIPED_WIDTH, screen
     from trainform.job.check import check_experiment
-    from trainform.local.rehearsal.probe import probed
+    from trainform.local.rehearsal.probe import check_probe, probed
     from trainform.local.rehearsal.run.display import ConsoleDisplay
     from trainform.local.rehearsal.run.rehearse import Options, rehearse
 
+    count = _processes(processes, from_cluster=from_cluster)
     options = Options(
         image=image,
         timeout=float(seconds_of("--timeout", timeout)),
@@ -78,16 +80,16 @@ def command(
     (chosen,) = jobs([word], [] if environment is None else [environment], run)
     chosen = chosen.loaded()
     job = check_experiment(chosen.experiment, chosen.environment, chosen.run, chosen.root).or_raise()
+    if probe:
+        check_probe(job.plan)
     shown = ConsoleDisplay(screen(err=form is Form.JSON, piped_width=PIPED_WIDTH))
     reason = _why_emulated(job, options, from_cluster=from_cluster)
     if not emulate and not reason:
-        from trainform.local.rehearsal.fewer_processes import PROCESSES
-        from trainform.local.rehearsal.real.run import rehearse_for_real
+        from trainform.local.rehearsal.real.run import rehearse_on_nodes
 
-        count = PROCESSES if processes is None else processes
-        rehearsed, outcome = rehearse_for_real(job, count, options, shown, display(), probe=probe)
+        rehearsed, outcome = rehearse_on_nodes(job, count, options, shown, display(), probe=probe)
     else:
-        plan, rehearsed = _workload(job, processes, from_cluster)
+        plan, rehearsed = _live_workload(job) if from_cluster else _planned_workload(job, count)
         if not emulate and reason:
             rehearsed = dataclasses.replace(rehearsed, notes=(f"emulated: {reason}", *rehearsed.notes))
         if probe:
@@ -100,6 +102,17 @@ def command(
     if error is not None:
         raise error
     echo(f"{rehearsed.experiment}: {len(outcome.pods)} pods rehearsed")
+
+
+def _processes(given: int | None, *, from_cluster: bool) -> int:
+    """Return the most processes on a node. CommandLineError if the cluster has admitted another number."""
+    from trainform.errors import CommandLineError
+    from trainform.local.rehearsal.fewer_processes import PROCESSES
+
+    if from_cluster and given is not None:
+        reason = "--processes cannot be used with --from-cluster: the cluster admitted the pods with their processes"
+        raise CommandLineError(reason, "leave out one of the two")
+    return PROCESSES if given is None else given
 
 
 def _why_emulated(job: RenderedJob, options: Options, *, from_cluster: bool) -> str:
@@ -130,7 +143,7 @@ def _error(workload: Workload, outcome: Outcome) -> TrainformError | None:
 
 
 def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None) -> dict[str, object]:
-    from trainform.local.rehearsal.run.rehearse import Masker
+    from trainform.local.rehearsal.run.report import Masker
 
     masked = Masker(workload.secrets)
     shown = ("pod", "phase", "exit_code", "reason", "restarts")
@@ -147,23 +160,25 @@ def _as_dict(workload: Workload, outcome: Outcome, error: TrainformError | None)
     return described if error is None else described | {"error": error.as_dict()}
 
 
-def _workload(job: RenderedJob, processes: int | None, from_cluster: bool) -> tuple[Plan, Workload]:
-    """Return the plan with CPU processes instead of accelerators, and the pods to run: the plan's or the cluster's."""
-    from trainform.local.rehearsal.fewer_processes import PROCESSES, differences, reduce_processes, smaller_plan
-    from trainform.local.rehearsal.sources import workload_of_cluster, workload_of_plan
+def _planned_workload(job: RenderedJob, processes: int) -> tuple[Plan, Workload]:
+    """Return the plan with CPU processes instead of accelerators, and its pods."""
+    from trainform.local.rehearsal.fewer_processes import differences, smaller_plan
+    from trainform.local.rehearsal.sources import workload_of_plan
 
-    plan = job.plan
-    most = PROCESSES if processes is None and not from_cluster else processes
-    smaller = plan if most is None else smaller_plan(plan, job.experiment, job.environment, most)
-    workload = workload_of_plan(smaller)
-    if from_cluster:
-        from trainform.cluster.client import Cluster
-        from trainform.cluster.identity import refuse_another
+    plan = smaller_plan(job.plan, job.experiment, job.environment, processes)
+    workload = workload_of_plan(plan)
+    return plan, dataclasses.replace(workload, notes=(*differences(job.plan, plan), *workload.notes))
 
-        cluster = Cluster(plan.context)
-        refuse_another(cluster.api, job.environment)
-        workload = reduce_processes(workload_of_cluster(cluster, plan), workload_of_plan(plan), workload)
-    return smaller, dataclasses.replace(workload, notes=(*differences(plan, smaller), *workload.notes))
+
+def _live_workload(job: RenderedJob) -> tuple[Plan, Workload]:
+    """Return the plan, and the pods that the cluster's controller made of it."""
+    from trainform.cluster.client import Cluster
+    from trainform.cluster.identity import refuse_another
+    from trainform.local.rehearsal.sources import workload_of_cluster
+
+    cluster = Cluster(job.plan.context)
+    refuse_another(cluster.api, job.environment)
+    return job.plan, workload_of_cluster(cluster, job.plan)
 
 
 def _folder(claim: str) -> tuple[str, Path]:

@@ -48,7 +48,7 @@ PURGE = (
 )
 EnvironmentOption = Annotated[str | None, environment_option(ENVIRONMENT)]
 FolderOption = Annotated[Path | None, option("DIR", FOLDER, "--folder")]
-ImageArgument = Annotated[str, argument("IMAGE", "Name or id of an image that `docker images` lists.")]
+ImageArgument = Annotated[str, argument("IMAGE", "Name of an image, or id of one that `docker images` lists.")]
 NameOption = Annotated[str | None, option("NAME", "The name in the experiments that use it. Default: its own.", "--as")]
 TimeoutOption = Annotated[float | None, option("SECONDS", TIMEOUT, "--timeout", min=1)]
 NodesOption = Annotated[str | None, option("real[=N]|simulated", NODES, "--nodes")]
@@ -106,7 +106,7 @@ def _real(nodes: str) -> int:
         return 0
     if kind != "real" or (separator and not (number.isdigit() and 0 < int(number) <= MOST_REAL_NODES)):
         fix = f"write real, real=N with N from 1 to {MOST_REAL_NODES}, or simulated"
-        raise InputError([Problem("--nodes", nodes, "names no kind of nodes", fix)])
+        raise InputError([Problem("--nodes", nodes, "is not a kind of nodes", fix)])
     return int(number) if separator else REAL_NODES
 
 
@@ -131,20 +131,20 @@ def _settings(environment: Environment | None, folder: Path) -> SandboxSettings:
 def load_command(image: ImageArgument, name: NameOption = None, folder: FolderOption = None, *, form: Form) -> None:
     """Import an image of this machine's Docker for real nodes.
 
-    It is imported once for all sandboxes and stays after `down`; `down --purge` of a sandbox with real nodes removes
-    all images. Real nodes that run are started anew, and their pods with them.
+    Docker pulls it if it is missing. It is imported once for all sandboxes and stays after `down`; `down --purge` of a
+    sandbox with real nodes removes all images. Running nodes without it start again, and so do their pods.
     """
     from trainform.cli.progress import display
     from trainform.local.sandbox.folder import chosen_folder
-    from trainform.local.sandbox.real.start import load_image
+    from trainform.local.sandbox.real.start import load_images
 
-    names, restarted = load_image(image, name, chosen_folder(folder), display())
+    names, restarted = load_images({image: name}, chosen_folder(folder), display())
     if form is Form.JSON:
         echo_json({"ok": True, "names": names, "restarted_nodes": restarted})
         return
     echo(f"loaded {image} as {', '.join(names)}")
     if restarted:
-        note(f"{restarted} real nodes were started anew")
+        note(f"restarted {restarted} real nodes")
 
 
 @app.verb("down")

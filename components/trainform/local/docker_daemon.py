@@ -1,13 +1,14 @@
-"""The connection to Docker, for rehearsals and real nodes."""
+"""Docker, for rehearsals and real nodes: the connection, images, and objects by their labels."""
 
 from __future__ import annotations
 
 import contextlib
 import platform
 import socket
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
+from trainform.console.progress import Progress
 from trainform.errors import TrainformError
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ NO_DAEMON_FIX = (
     "DOCKER_HOST"
 )
 
+KINDS = ("container", "volume", "network")  # in the order in which they can be removed
+
 
 def connect(seconds: int, what: str = "a rehearsal") -> APIClient:
-    """Return a connection. seconds: for one answer. what: needs it. TrainformError if no daemon answers."""
+    """Return a connection. TrainformError if no daemon answers. seconds: for one answer. what: it needs Docker."""
     import docker
     import docker.utils
 
@@ -52,15 +55,6 @@ def daemon_version(seconds: int) -> str:
         return str(client.version()["Version"])
 
 
-def docker_answers() -> bool:
-    """Return True if a daemon answers."""
-    try:
-        connect(10).close()
-    except TrainformError:
-        return False
-    return True
-
-
 def no_real_nodes(seconds: int = 10) -> str:
     """Return why real nodes cannot run here; "" if they can. TrainformError if no daemon answers."""
     if platform.system() != "Linux":
@@ -72,6 +66,43 @@ def no_real_nodes(seconds: int = 10) -> str:
     if any("podman" in str(part.get("Name")).lower() for part in parts):
         return "real nodes have not been run with Podman"
     return ""
+
+
+def find_or_pull(client: Any, name: str, progress: Progress) -> dict[str, Any]:
+    """Return Docker's description of an image, after it was pulled if it is not here. TrainformError if it cannot be
+    pulled."""
+    from docker.errors import ImageNotFound
+
+    try:
+        return dict(client.inspect_image(name))
+    except ImageNotFound:
+        with progress.step(f"pulling {name}"):
+            try:
+                client.pull(name)
+            except docker_errors() as error:
+                reason = f"the image {name} is not on this machine, and cannot be pulled: {one_line(error)}"
+                fix = "`docker images` lists those that are here; `rehearse --image NAME` runs all pods in one of them"
+                raise TrainformError(reason, fix) from None
+    return dict(client.inspect_image(name))
+
+
+def find_labelled(client: Any, kind: str, labels: Mapping[str, str]) -> list[str]:
+    """Return the objects of one of the `KINDS` that have these labels, also containers that have ended."""
+    filters = {"label": [f"{key}={value}" for key, value in labels.items()]}
+    if kind == "volume":
+        return [each["Name"] for each in client.volumes(filters=filters)["Volumes"] or []]
+    found = client.containers(all=True, filters=filters) if kind == "container" else client.networks(filters=filters)
+    return [each["Id"] for each in found]
+
+
+def remove_object(client: Any, kind: str, name: str) -> None:
+    """Remove an object of one of the `KINDS`; a container is killed, and its unnamed volumes are removed too."""
+    if kind == "container":
+        client.remove_container(name, force=True, v=True)
+    elif kind == "volume":
+        client.remove_volume(name, force=True)
+    else:
+        client.remove_network(name)
 
 
 def docker_errors() -> tuple[type[Exception], ...]:

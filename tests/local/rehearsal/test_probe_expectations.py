@@ -9,7 +9,7 @@ import pytest
 from tests.local.rehearsal.workloads import with_probe
 from tests.support.samples import plan
 from trainform.errors import InputError
-from trainform.local.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, probe_args, programs
+from trainform.local.rehearsal.probe import CONFIG_MAP, MOUNT, PROBES, check_probe, probe_args, programs
 from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.plan.variables import VARIABLES
 from trainform.spec.launchers import LAUNCHERS, Launcher
@@ -78,6 +78,7 @@ def test_a_pod_that_serves_ssh_keeps_its_command() -> None:
 def test_a_role_with_a_command_of_its_own_cannot_be_probed() -> None:
     roles = {"worker": {"replicas": 2}, "reader": {"replicas": 1, "command": ["python", "/app/read.py"]}}
     with pytest.raises(InputError, match="is not started by the launcher") as refused:
-        with_probe(launcher={"torchrun": SCRIPT}, roles=roles)
+        check_probe(plan(launcher={"torchrun": SCRIPT}, roles=roles))
     assert [problem.path for problem in refused.value.problems] == ["roles.reader.command"]
+    check_probe(plan(roles=roles))
     assert with_probe(roles=roles)[1].pods[2]["spec"]["containers"][0]["args"][1] == f"{MOUNT}/probe_torch.py"

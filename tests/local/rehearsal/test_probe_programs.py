@@ -130,3 +130,9 @@ def test_a_launcher_that_never_starts_is_ended_and_missing_nodes_are_named() -> 
             for child, reason in ((met, "missing: worker-1 (no such name)"), (silent, f"{silence} listens on port 1")):
                 output = child.communicate(timeout=20)[0]
                 assert (output, child.returncode) == (f"probe: the world did not form within 0 s: {reason}\n", 1)
+
+
+@pytest.mark.parametrize("name", ["job-node-0", "job-node-0-xv6lj"])
+def test_the_name_of_a_jobs_pod_ends_with_random_letters(name: str) -> None:
+    environ = {"TRAINFORM_EXPECT_NAME": name, "TRAINFORM_EXPECT_SLOTS": json.dumps({"job-node-0": 1})}
+    assert probe_world.own_name(environ) == "job-node-0"

@@ -6,7 +6,6 @@ from typing import Any
 
 from tests.local.rehearsal.workloads import pod
 from tests.support.samples import plan
-from trainform.local.rehearsal.run.pod_infrastructure import source_problems
 from trainform.local.rehearsal.sources import PLACEHOLDER_VALUE, references, workload_of_plan
 from trainform.local.rehearsal.workload import pod_name, selects, short_name
 from trainform.manifests.ssh_files import USER_KEY
@@ -28,7 +27,6 @@ def test_the_pods_of_a_plan() -> None:
     assert [short_name(pod) for pod in workload.pods] == ["master-0", "worker-0", "worker-1", "worker-2"]
     assert (workload.experiment, workload.namespace, workload.ends_with) == ("sdxl-lora", "ai-namespace", frozenset())
     assert made.launch_files in workload.config_maps
-    assert source_problems(workload) == []
     assert workload.notes == ()
 
 

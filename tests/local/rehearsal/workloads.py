@@ -19,7 +19,8 @@ from trainform.local.rehearsal.docker.engine import OWNER_LABEL
 from trainform.local.rehearsal.kubelet.env import Place, Sources
 from trainform.local.rehearsal.probe import probed
 from trainform.local.rehearsal.run.display import ConsoleDisplay, Rows
-from trainform.local.rehearsal.run.rehearse import Options, Outcome, Rehearsal, rehearse
+from trainform.local.rehearsal.run.rehearse import Options, Rehearsal, rehearse
+from trainform.local.rehearsal.run.report import Outcome
 from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import Workload
 from trainform.plan.model import Plan

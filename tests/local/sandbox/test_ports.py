@@ -10,10 +10,11 @@ import pytest
 
 from tests.local.sandbox.conftest import until
 from trainform.local.sandbox.certificates import Certificates
-from trainform.local.sandbox.components import Context, commands, programs
+from trainform.local.sandbox.components import Context, commands
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.ports import pick_ports
 from trainform.local.sandbox.processes import is_running, launch
+from trainform.local.sandbox.start import all_programs
 from trainform.local.sandbox.waiting import PortTakenError, check_alive
 from trainform.local.toolchain.tools import Toolchain
 
@@ -41,7 +42,7 @@ def test_a_component_that_finds_its_port_in_use_raises_port_taken(tmp_path: Path
         ports = {"etcd": busy.getsockname()[1], **pick_ports(["etcd-peer"], {})}
         context = Context(layout, certificates, ports, (), tmp_path / "none", tmp_path / "none")
         [etcd] = launch(
-            commands(0, context, programs(toolchain.control_plane.binaries)), {"PATH": os.defpath}, lambda started: None
+            commands(0, context, all_programs(toolchain.control_plane, ())), {"PATH": os.defpath}, lambda started: None
         )
         until(lambda: not is_running(etcd))
         with pytest.raises(PortTakenError, match="etcd ended"):

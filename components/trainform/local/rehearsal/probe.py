@@ -23,6 +23,7 @@ MOUNT = "/etc/trainform-probe"
 CONFIG_MAP = "trainform-probe"
 SECONDS = 120.0
 WATCH = "probe_watch.py"
+OWN_NAME = "TRAINFORM_EXPECT_NAME"
 
 
 class Probe(Struct, frozen=True):
@@ -50,18 +51,21 @@ ONE_PER_POD = frozenset(
 )  # the plan does not know which processes such a program starts itself
 
 
-def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> Workload:
-    """Return the workload with the probe instead of the script in every launched pod. seconds: for the world to form.
-
-    InputError for a role whose own command the launcher does not start."""
-    # a launcher does not start a role's own command
+def check_probe(plan: Plan) -> None:
+    """Raise InputError for roles whose own command the launcher does not start: a probe cannot take its place."""
     own = [role for role in plan.roles if role.launched and _starts(role, COMMAND_SCRIPT)]
     if own and plan.launcher not in ONE_PER_POD:
         reason = "is not started by the launcher, so a probe cannot take its place"
         fix = "rehearse without --probe, or remove the role's own command"
         raise InputError([Problem(f"roles.{role.name}.command", "…", reason, fix) for role in own])
-    variables = expectations(plan)
-    pods = tuple(_probed_pod(pod, plan, launcher, variables, seconds) for pod in workload.pods)
+
+
+def probed(workload: Workload, plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> Workload:
+    """Return the workload with the probe instead of the script in every launched pod. seconds: for the world to
+    form."""
+    pods = copy.deepcopy(workload.pods)
+    for pod in pods:
+        insert_probe(pod, plan, launcher, {"value": planned_name(pod)}, seconds)
     return dataclasses.replace(workload, pods=pods, config_maps={**workload.config_maps, CONFIG_MAP: programs()})
 
 
@@ -157,30 +161,11 @@ def _starts(role: RolePlan, script: str) -> bool:
     return any(word.endswith(f"/{script}") for word in role.command)
 
 
-def _probed_pod(
-    pod: dict[str, Any], plan: Plan, launcher: Launcher, variables: dict[str, dict[str, str]], seconds: float
-) -> dict[str, Any]:
-    changed = copy.deepcopy(pod)
-    # on the host network the hostname is the node's, so a variable tells the pod its own name
-    _probe(changed, plan, launcher, variables, {"value": planned_name(pod)}, seconds)
-    return changed
-
-
-def probe_template(template: dict[str, Any], plan: Plan, launcher: Launcher, seconds: float = SECONDS) -> None:
-    """Put the probe into a pod template, in place. Its ConfigMap has to be there."""
-    on_host = template["spec"].get("hostNetwork")
-    name = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}} if on_host else None
-    _probe(template, plan, launcher, expectations(plan), name, seconds)
-
-
-def _probe(
-    pod: dict[str, Any],
-    plan: Plan,
-    launcher: Launcher,
-    variables: dict[str, dict[str, str]],
-    own_name: dict[str, Any] | None,
-    seconds: float,
+def insert_probe(
+    pod: dict[str, Any], plan: Plan, launcher: Launcher, own_name: dict[str, Any] | None, seconds: float = SECONDS
 ) -> None:
+    """Put the probe into a pod or its template, in place. The ConfigMap has to exist. own_name: the variable with the
+    pod's name, since on the host network the hostname is the node's; None to use the hostname."""
     name = pod["metadata"].get("labels", {}).get(defaults.ROLE_LABEL)
     role = next((role for role in plan.roles if role.name == name and role.launched), None)
     if role is None:
@@ -188,10 +173,10 @@ def _probe(
     pod["spec"].setdefault("volumes", []).append({"name": CONFIG_MAP, "configMap": {"name": CONFIG_MAP}})
     main = pod["spec"]["containers"][0]
     main.setdefault("volumeMounts", []).append({"name": CONFIG_MAP, "mountPath": MOUNT, "readOnly": True})
-    expected = variables[role.name] | {"TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}"}
+    expected = expectations(plan)[role.name] | {"TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}"}
     main.setdefault("env", []).extend({"name": key, "value": value} for key, value in expected.items())
     if own_name is not None:
-        main["env"].append({"name": "TRAINFORM_EXPECT_NAME", **own_name})
+        main["env"].append({"name": OWN_NAME, **own_name})
     if _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
         main["args"] = list(probe_args(launcher))
         if PROBES[plan.launcher].watched:

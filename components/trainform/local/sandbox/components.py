@@ -142,11 +142,6 @@ PORTS = ("etcd", "etcd-peer", "kube-apiserver", "webhook-manager")
 FORWARDER = "real-nodes-forwarder"  # connects real nodes to the API server
 
 
-def programs(binaries: Mapping[str, Path]) -> dict[Component, Path]:
-    """Return the components that every sandbox runs, with their executables."""
-    return {component: binaries[component.binary] for component in COMPONENTS}
-
-
 def commands(wave: int, context: Context, rows: Mapping[Component, Path]) -> list[Command]:
     """Return the commands of one wave."""
     return [

@@ -10,7 +10,8 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.console.progress import SILENT, Progress
-from trainform.errors import SandboxError
+from trainform.errors import SandboxError, TrainformError
+from trainform.local.docker_daemon import no_real_nodes
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons import add_dependencies, install_addons, sort_by_table
 from trainform.local.sandbox.addons.addon import InstalledAddOn
@@ -24,6 +25,7 @@ from trainform.local.sandbox.kubeconfig import server_url, write_kubeconfig
 from trainform.local.sandbox.ports import pick_ports
 from trainform.local.sandbox.processes import Process, is_running, stop, unrecorded
 from trainform.local.sandbox.project_copy import copy_folder, remove_secrets
+from trainform.local.sandbox.real.start import containers, ready_image
 from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.start import Start, all_programs, readiness
 from trainform.local.sandbox.state import State, read_processes, read_state, write_state
@@ -110,37 +112,26 @@ def _running(layout: Layout) -> list[Process]:
     return [*recorded, *unrecorded(layout.logs, recorded)]
 
 
-# Docker's client is imported only where a sandbox has real nodes.
-
-
 def _remove_real_nodes(layout: Layout, progress: Progress, *, claims: bool = True) -> None:
     """Remove the real nodes of the last `up`, if it started any. A damaged state does not name them, but their
     forwarder has a log."""
     state = read_state(layout)
     had = layout.state.exists() and layout.log(FORWARDER).exists() if state is None else state.settings.real
     if had:
-        from trainform.local.sandbox.real.start import containers
-
-        with progress.step("sandbox: removing the real nodes"), containers(layout.root) as nodes:
-            nodes.remove(claims=claims)
+        with progress.step("sandbox: removing the real nodes"), containers(layout.root) as docker:
+            docker.remove(claims=claims)
 
 
 def _remove_images(progress: Progress) -> None:
-    """Remove the images of all real nodes, if Docker answers."""
-    from trainform.local.docker_daemon import docker_answers
-    from trainform.local.sandbox.real.start import containers
-
-    if docker_answers():
-        with containers(Path()) as nodes:
-            in_use = nodes.remove_images()
-        if in_use:
-            progress.note(f"the images of the real nodes stay: {in_use}")
+    """Remove the images of all real nodes; a note says why they stay."""
+    try:
+        with containers(Path()) as docker:
+            docker.remove_images()
+    except TrainformError as error:
+        progress.note(f"the images of the real nodes stay: {error.message}")
 
 
 def _image(progress: Progress) -> str:
-    from trainform.local.docker_daemon import no_real_nodes
-    from trainform.local.sandbox.real.start import ready_image
-
     reason = no_real_nodes()
     if reason:
         raise SandboxError(reason, "leave out `--nodes real`: simulated nodes need no Docker")
@@ -190,10 +181,8 @@ class Run(Struct, frozen=True):
         """Return True if all real nodes run. running: names of processes."""
         if not self.settings.real:
             return True
-        from trainform.local.sandbox.real.start import containers
-
-        with containers(self.layout.root) as nodes:
-            return FORWARDER in running and len(nodes.running()) == self.settings.real
+        with containers(self.layout.root) as docker:
+            return FORWARDER in running and len(docker.running()) == self.settings.real
 
     def adjust(self, state: State) -> State:
         """Change a running sandbox to the settings without a restart; return its new state."""

@@ -50,7 +50,7 @@ class SandboxSettings(Struct, frozen=True):
     storage_classes: tuple[str, ...] = ()  # in addition to the default class
     contexts: tuple[str, ...] = ()  # more names for the sandbox in its kubeconfig
     addons: tuple[str, ...] = ()  # names from the table of add-ons, as `chosen_addons` returns them
-    real: int | None = None  # how many nodes run as containers, besides the simulated ones; None: as before
+    real: int | None = None  # number of nodes that run as containers; None: as before
 
 
 def default_pools() -> tuple[NodePool, ...]:
@@ -92,16 +92,5 @@ def _accelerator_pool(environment: Environment, kind: str) -> NodePool:
 
 def _taints(tolerations: Iterable[Toleration]) -> tuple[Taint, ...]:
     """Return the taints that the tolerations are for; a toleration without a key stands for no taint."""
-    return tuple(
-        sorted(
-            {
-                Taint(
-                    toleration.key,
-                    "" if toleration.value is None else toleration.value,
-                    "NoSchedule" if toleration.effect is None else toleration.effect,
-                )
-                for toleration in tolerations
-                if toleration.key is not None
-            }
-        )
-    )
+    keyed = [each for each in tolerations if each.key is not None]
+    return tuple(sorted({Taint(str(each.key), each.value or "", each.effect or "NoSchedule") for each in keyed}))

@@ -26,11 +26,12 @@ from trainform.local.sandbox.cluster_objects import (
     crds_established,
     webhooks_admit,
 )
-from trainform.local.sandbox.components import Component, Context, commands, programs
+from trainform.local.sandbox.components import COMPONENTS, Component, Context, commands
 from trainform.local.sandbox.folder import Layout, write_private
 from trainform.local.sandbox.kubeconfig import write_kubeconfig
 from trainform.local.sandbox.ports import is_open
 from trainform.local.sandbox.processes import Command, Process, launch, stop
+from trainform.local.sandbox.real.start import RealNodes, containers
 from trainform.local.sandbox.settings import NodePool
 from trainform.local.sandbox.state import State, write_state
 from trainform.local.sandbox.waiting import Condition, explained_by, wait_for
@@ -97,7 +98,8 @@ class Start(Struct):
         except BaseException:
             stop(self.state.processes)
             if self.state.settings.real:
-                self._remove_real_nodes()
+                with containers(self.layout.root) as docker:
+                    docker.remove(claims=False)
             raise
         self._write(structs.replace(self.state, complete=True))
         return self.state
@@ -136,15 +138,7 @@ class Start(Struct):
             conditions.append(self._start_real_nodes(api, step))
         wait_for(conditions, self.state.processes, deadline, step)
 
-    def _remove_real_nodes(self) -> None:
-        from trainform.local.sandbox.real.start import containers
-
-        with containers(self.layout.root) as made:
-            made.remove(claims=False)
-
     def _start_real_nodes(self, api: Api, step: Step) -> Condition:
-        from trainform.local.sandbox.real.start import RealNodes
-
         step.update("sandbox: starting the real nodes")
         port = self.state.ports["kube-apiserver"]
         real = RealNodes(self.layout, api, port, self.state.settings, self.image)
@@ -183,7 +177,8 @@ class Start(Struct):
 
 def all_programs(control_plane: ControlPlane, addons: Iterable[InstalledAddOn]) -> dict[Component, Path]:
     """Return all components of a sandbox with their executables."""
-    return programs(control_plane.binaries) | {row.addon.component: row.binary for row in addons}
+    programs = {component: control_plane.binaries[component.binary] for component in COMPONENTS}
+    return programs | {row.addon.component: row.binary for row in addons}
 
 
 def readiness(

@@ -10,7 +10,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
+from trainform.errors import SandboxError
 from trainform.local.sandbox.addons import sort_by_table
+from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.folder import Layout, os_errors_as_sandbox_errors, write_private
 from trainform.local.sandbox.processes import Process
 from trainform.local.sandbox.settings import SandboxSettings
@@ -63,6 +66,16 @@ def read_settings(folder: Path) -> SandboxSettings | None:
     """Return the settings of the last `up` in a folder, None if there was none."""
     state = read_state(Layout(folder))
     return None if state is None else state.settings
+
+
+@os_errors_as_sandbox_errors
+def open_api(folder: Path) -> Api:
+    """Return a client of the API server of a sandbox. SandboxError if there is none in the folder."""
+    layout = Layout(folder)
+    state = read_state(layout)
+    if state is None:
+        raise SandboxError(f"no sandbox is up in {folder}", "run the same command again")
+    return Api(state.ports["kube-apiserver"], Certificates(layout.pki))
 
 
 def _read(layout: Layout) -> dict[str, Any]:

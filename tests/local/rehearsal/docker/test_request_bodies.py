@@ -8,9 +8,9 @@ import pytest
 
 from tests.local.rehearsal.workloads import NAMESPACE, full_name, pod, workload
 from trainform.errors import MASK
-from trainform.local.rehearsal.docker.request_bodies import Image, container_body, must_not_be_root, user_of
+from trainform.local.rehearsal.docker.request_bodies import Image, container_body, user_of
 from trainform.local.rehearsal.run.pod_infrastructure import forwarders
-from trainform.local.rehearsal.run.rehearse import Masker
+from trainform.local.rehearsal.run.report import Masker
 
 IMAGE = Image("resnet:1", "")
 
@@ -48,21 +48,6 @@ def test_the_user_of_a_container(
 ) -> None:
     asked = pod("worker-0", securityContext=of_pod, main={"securityContext": of_container})
     assert user_of(asked, asked["spec"]["containers"][0], Image("resnet:1", of_image)) == user
-
-
-@pytest.mark.parametrize(
-    ("security", "of_image", "refused"),
-    [
-        ({"runAsNonRoot": True}, "", True),
-        ({"runAsNonRoot": True}, "app", False),
-        ({"runAsNonRoot": True, "runAsUser": 0}, "app", True),
-        ({"runAsNonRoot": True, "runAsUser": 1000}, "", False),
-        ({}, "", False),
-    ],
-)
-def test_root_is_refused_where_run_as_non_root_is_set(security: dict[str, Any], of_image: str, refused: bool) -> None:
-    asked = pod("worker-0", securityContext=security)
-    assert must_not_be_root(asked, asked["spec"]["containers"][0], Image("resnet:1", of_image)) is refused
 
 
 def test_the_security_context() -> None:

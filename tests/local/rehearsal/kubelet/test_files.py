@@ -45,10 +45,10 @@ def test_files_of_root_and_of_a_user(image: str) -> None:
     # the first line of the key is masked: it is longer than eight characters, its beginning is not
     begin = KEY[:10].decode()
     assert display.of(full_name("worker-0")) == [
-        "400 0:0", "555 0:0", "1777 0:0", "777 0:0", begin, "launched as 0", "0:0", "read-only", "0",
+        "400 0:0", "555 0:0", "777 0:0", "777 0:0", begin, "launched as 0", "0:0", "read-only", "0",
     ]  # fmt: skip
     assert display.of(full_name("worker-1")) == [
-        "440 0:2000", "555 0:2000", "3777 0:2000", "2777 0:2000", begin, "launched as 1000", "1000:2000", "read-only",
+        "440 0:2000", "555 0:2000", "777 0:0", "777 0:0", begin, "launched as 1000", "1000:1000", "read-only",
         "1000 2000",
     ]  # fmt: skip
 

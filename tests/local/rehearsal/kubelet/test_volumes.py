@@ -28,32 +28,11 @@ def volumes(*specs: dict[str, Any], folders: dict[str, Path] | None = None, **se
     return pod_volumes(asked, NODE, {} if folders is None else folders)
 
 
-def test_projected_volumes_hold_several_sources() -> None:
-    projected = {
-        "defaultMode": 0o440,
-        "sources": [
-            {"configMap": {"name": "launch"}},
-            {"secret": {"name": "ssh", "items": [{"key": "id_ed25519", "path": "key"}]}},
-            {"downwardAPI": {"items": [{"path": "name", "fieldRef": {"fieldPath": "metadata.name"}}]}},
-            {"secret": {"name": "none", "optional": True}},
-        ],
-    }
-    assert entries({"projected": projected}) == {
-        "launch.sh": (0o440, 0, b"exec torchrun"),
-        "key": (0o440, 0, b"PRIVATE"),
-        "name": (0o440, 0, full_name("worker-0").encode()),
-    }
-
-
 @pytest.mark.parametrize(
     ("volume", "reason"),
     [
         ({"secret": {"secretName": "none"}}, "there is no Secret none"),
         ({"configMap": {"name": "launch", "items": [{"key": "k", "path": "p"}]}}, "ConfigMap launch has no key k"),
-        (
-            {"downwardAPI": {"items": [{"path": "cpus", "resourceFieldRef": {"resource": "limits.cpu"}}]}},
-            "the file cpus comes from no field of the pod",
-        ),
     ],
 )
 def test_missing_sources_are_errors(volume: dict[str, Any], reason: str) -> None:
@@ -72,8 +51,7 @@ def test_the_token_for_the_server_is_left_out() -> None:
 
 def test_an_unknown_kind_is_an_error() -> None:
     with pytest.raises(InputError) as raised:
-        volumes({"name": "driver", "csi": {"driver": "nfs.csi.k8s.io"}}, {"name": "old", "nfs": {"server": "nas"}})
+        volumes({"name": "driver", "csi": {"driver": "nfs.csi.k8s.io"}})
     assert [(problem.path, problem.reason) for problem in raised.value.problems] == [
-        (f"pods.{full_name('worker-0')}.volumes.{name}", f"is a {kind}, which a rehearsal does not know")
-        for name, kind in (("driver", "csi"), ("old", "nfs"))
+        (f"pods.{full_name('worker-0')}.volumes.driver", "is a csi, which a rehearsal does not know")
     ]

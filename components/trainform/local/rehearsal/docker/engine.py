@@ -1,9 +1,11 @@
-"""The only module that talks to Docker. All its objects carry the rehearsal's labels, by which they are removed."""
+"""Docker's objects of one rehearsal. All carry its labels, by which they are removed."""
 
 from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import functools
+import itertools
 import os
 import socket
 import threading
@@ -15,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 from trainform.console.progress import Progress
 from trainform.errors import TrainformError
-from trainform.local.docker_daemon import connect, docker_errors, one_line
+from trainform.local.docker_daemon import (
+    KINDS,
+    connect,
+    docker_errors,
+    find_labelled,
+    find_or_pull,
+    one_line,
+    remove_object,
+)
 from trainform.local.rehearsal.docker.request_bodies import Image
 from trainform.local.rehearsal.workload import Workload, containers
 from trainform.spec.names import LABEL_MAX
@@ -30,7 +40,6 @@ TIMEOUT_SECONDS = 60  # for one answer; streams and waits have no limit
 WORKERS = 8
 RETRY_SECONDS = 0.1
 NAME_END = 20  # the characters at the end of a container's name that are always kept
-KINDS = ("container", "volume", "network")  # in the order in which they can be removed
 
 
 class RemovedError(Exception):
@@ -74,22 +83,10 @@ class Engine:
         finally:
             client.close()
 
-    def image(self, name: str) -> Image | None:
-        """Return the image; None if it is not on this machine."""
-        try:
-            with self._client() as client:
-                found: dict[str, Any] = client.inspect_image(name)  # type: ignore[no-untyped-call]
-        except RemovedError:
-            return None
-        return Image(name, found["Config"].get("User", ""))
-
-    def pull(self, name: str) -> None:
-        """Fetch an image from its registry; TrainformError if that fails."""
-        try:
-            with self._client() as client:
-                client.pull(name)
-        except RemovedError as error:
-            raise TrainformError(str(error)) from None
+    def ready_image(self, name: str, progress: Progress) -> Image:
+        """Return the image, after it was pulled if it is not here."""
+        with self._client() as client:
+            return Image(name, find_or_pull(client, name, progress)["Config"].get("User", ""))
 
     def make_network(self) -> str:
         """Create the network of the rehearsal, and return its name."""
@@ -167,9 +164,8 @@ class Engine:
 
     def remove_container(self, container: str) -> None:
         """Kill and remove one container; TrainformError if Docker refuses."""
-        refusal = self._refusal("container", container)
-        if refusal is not None:
-            raise TrainformError(f"Docker: {refusal}")
+        with contextlib.suppress(RemovedError), self._client() as client:
+            remove_object(client, "container", container)
 
     def remove_all(self) -> None:
         """Remove everything that this rehearsal made. After that it can make nothing more."""
@@ -187,9 +183,10 @@ class Engine:
         later, and Docker refuses to remove what is still in use."""
         removed: set[str] = set()
         end = time.monotonic() + TIMEOUT_SECONDS
-        while found := [(kind, name) for kind in kinds for name in self._find(kind, labels)]:
-            refusals = [refusal for kind in kinds for refusal in self._remove(kind, found)]
-            removed.update(name for _, name in found)
+        while found := {kind: names for kind in kinds if (names := self._find(kind, labels))}:
+            answers = [self.each(functools.partial(self._refusal, kind), names) for kind, names in found.items()]
+            refusals = [refusal for refusal in itertools.chain(*answers) if refusal is not None]
+            removed.update(*found.values())
             if refusals:
                 if time.monotonic() > end:
                     fix = (
@@ -200,31 +197,15 @@ class Engine:
                 time.sleep(RETRY_SECONDS)
         return len(removed)
 
-    def _remove(self, kind: str, found: Iterable[tuple[str, str]]) -> list[str]:
-        """Remove these objects, and return Docker's reasons where it refuses."""
-        names = [name for its_kind, name in found if its_kind == kind]
-        return [refusal for refusal in self.each(lambda name: self._refusal(kind, name), names) if refusal is not None]
-
     def _find(self, kind: str, labels: dict[str, str]) -> list[str]:
-        filters: dict[str, Any] = {"label": [f"{key}={value}" for key, value in labels.items()]}
         with self._client() as client:
-            if kind == "container":
-                return [found["Id"] for found in client.containers(all=True, filters=filters)]
-            if kind == "volume":
-                listed = client.volumes(filters=filters)["Volumes"]
-                return [] if listed is None else [found["Name"] for found in listed]
-            return [found["Id"] for found in client.networks(filters=filters)]
+            return find_labelled(client, kind, labels)
 
     def _refusal(self, kind: str, name: str) -> str | None:
         """Remove one object, and return Docker's reason where it refuses; None if the object is gone."""
         try:
             with self._client() as client:
-                if kind == "container":
-                    client.remove_container(name, force=True, v=True)
-                elif kind == "volume":
-                    client.remove_volume(name, force=True)
-                else:
-                    client.remove_network(name)
+                remove_object(client, kind, name)
         except RemovedError:
             return None
         except TrainformError as error:
@@ -243,53 +224,8 @@ def short_container_name(name: str) -> str:
     return name if len(name) <= LABEL_MAX else f"{name[: LABEL_MAX - NAME_END]}{name[-NAME_END:]}"
 
 
-NEVER = "Never"
-
-
 def ready_images(engine: Engine, workload: Workload, instead: str | None, progress: Progress) -> dict[str, Image]:
-    """Return the image for each name in the workload, pulled where the policy allows it. `instead` replaces all.
-
-    TrainformError with a line for each image that is neither here nor can be pulled."""
-    policies = {
-        container["image"]: container.get("imagePullPolicy", "")
-        for pod in workload.pods
-        for container in containers(pod)
-    }
-    needed = policies if instead is None else {instead: ""}
-    found: dict[str, Image] = {}
-    refused = []
-    for name, policy in needed.items():
-        try:
-            found[name] = _ready(engine, name, policy, progress)
-        except TrainformError as error:
-            refused.append(error.message)
-    if refused:
-        fix = (
-            "`--image NAME` runs all pods in another image"
-            if instead is None
-            else "name an image that is here: `docker images`"
-        )
-        one, *others = refused
-        raise (
-            TrainformError(f"{len(refused)} images are not available:", fix, refused)
-            if others
-            else TrainformError(one, fix)
-        )
-    return dict.fromkeys(policies, found[instead]) if instead is not None else found
-
-
-def _ready(engine: Engine, name: str, policy: str, progress: Progress) -> Image:
-    image = engine.image(name)
-    if image is not None:
-        return image
-    if policy == NEVER:
-        raise TrainformError(f"the image {name} is not on this machine, and imagePullPolicy is Never")
-    with progress.step(f"pulling {name}"):
-        try:
-            engine.pull(name)
-        except TrainformError as error:
-            raise TrainformError(f"the image {name} cannot be pulled: {error.message}") from None
-    image = engine.image(name)
-    if image is None:
-        raise TrainformError(f"the image {name} is not on this machine although it was pulled")
-    return image
+    """Return the image for each name in the workload. `instead` replaces all."""
+    names = dict.fromkeys(container["image"] for pod in workload.pods for container in containers(pod))
+    found = {name: engine.ready_image(name, progress) for name in ([instead] if instead else names)}
+    return {name: found[instead if instead else name] for name in names}

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.local.rehearsal.kubelet.placement import Sandbox, search_domain
-from trainform.local.rehearsal.kubelet.volumes import Mount, Volume, fs_group
+from trainform.local.rehearsal.kubelet.volumes import EVERYBODY, Mount, Volume, fs_group
 from trainform.plan.variables import expanded
 
 SANDBOX_FOLDER = "trainform"  # where a sandbox holds the volumes of its pods
@@ -28,7 +28,7 @@ class Image(Struct, frozen=True):
 
 
 def sandbox_body(sandbox: Sandbox, network: str, namespace: str, image: str, held: Sequence[str]) -> dict[str, Any]:
-    """Return the idle container that owns the network of a pod or node, and keeps its volumes in memory alive.
+    """Return the idle container that owns the network of a pod, and keeps its volumes in memory alive.
 
     `no-tld-query`: the C library does not ask for a name without a dot, which Docker publishes and Kubernetes does not.
     """
@@ -117,13 +117,6 @@ def user_of(pod: dict[str, Any], container: dict[str, Any], image: Image) -> str
     return f"{known if user is None else user}:{group}"
 
 
-def must_not_be_root(pod: dict[str, Any], container: dict[str, Any], image: Image) -> bool:
-    """Return True if the kubelet would refuse the container: `runAsNonRoot` is set, and its user is root."""
-    security = {**pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
-    user = security["runAsUser"] if "runAsUser" in security else image.user.partition(":")[0]
-    return bool(security.get("runAsNonRoot", False)) and str(user) in {"", "0", "root"}
-
-
 def docker_mount(mount: Mount, places: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
     """Return a mount of a container. places: name and folder of each volume on Docker's machine, by its key.
 
@@ -153,4 +146,4 @@ def volume_options(volume: Volume) -> dict[str, str]:
     if not volume.memory:
         return {}
     size = "" if volume.size is None else f",size={volume.size}"
-    return {"type": "tmpfs", "device": "tmpfs", "o": f"mode={volume.mode:o}{size}"}
+    return {"type": "tmpfs", "device": "tmpfs", "o": f"mode={EVERYBODY:o}{size}"}

@@ -14,7 +14,6 @@ from trainform.local.rehearsal.workload import Workload, pod_name
 from trainform.plan.variables import expanded
 
 _KEYED = re.compile(r"metadata\.(?P<field>labels|annotations)\['(?P<key>[^']+)'\]")
-DEFAULT_ACCOUNT = "default"  # Kubernetes' name for the service account of pods that name none
 
 
 class UnknownSourceError(TrainformError):
@@ -74,23 +73,15 @@ def _found(kind: str, known: Mapping[str, Any], name: str, optional: bool) -> Ma
     return data
 
 
-def _uid(sources: Sources) -> str:
-    # an API server has given no uid to a pod of a plan; the same pod gets the same uid in every rehearsal
-    uid = sources.pod["metadata"].get("uid")
-    name = f"{sources.workload.namespace}/{pod_name(sources.pod)}"
-    return str(uuid.uuid5(uuid.NAMESPACE_DNS, name) if uid is None else uid)
-
-
-def _account(sources: Sources) -> str:
-    return str(sources.pod["spec"].get("serviceAccountName", DEFAULT_ACCOUNT))
-
-
 _FIELDS: dict[str, Callable[[Sources], str]] = {
     "metadata.name": lambda sources: pod_name(sources.pod),
     "metadata.namespace": lambda sources: sources.workload.namespace,
-    "metadata.uid": _uid,
+    # the same in every rehearsal of a plan, whose pods have none from an API server
+    "metadata.uid": lambda sources: str(
+        sources.pod["metadata"].get("uid", uuid.uuid5(uuid.NAMESPACE_DNS, pod_name(sources.pod)))
+    ),
     "spec.nodeName": lambda sources: sources.place.node,
-    "spec.serviceAccountName": _account,
+    "spec.serviceAccountName": lambda sources: str(sources.pod["spec"].get("serviceAccountName", "default")),
     "status.podIP": lambda sources: sources.place.ip,
     "status.podIPs": lambda sources: sources.place.ip,
     "status.hostIP": lambda sources: sources.place.ip,

@@ -10,14 +10,14 @@ import hashlib
 import io
 import posixpath
 import tarfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from trainform.errors import InputError, Problem
-from trainform.local.rehearsal.kubelet.env import Sources, UnknownSourceError, value_of
+from trainform.local.rehearsal.kubelet.env import Sources, value_of
 from trainform.local.rehearsal.workload import containers, pod_name
 from trainform.plan.variables import expanded
 from trainform.spec.quantities import amount
@@ -38,49 +38,18 @@ class Entry:
 
 def volume_entries(sources: Sources, volume: dict[str, Any], group: int | None) -> Iterator[Entry]:
     """Yield the volume's files as the kubelet writes them. group: the pod's fsGroup. May raise UnknownSourceError."""
-    for kind, read in _KINDS.items():
-        if kind in volume:
-            for entry in read(sources, volume[kind], volume[kind].get("defaultMode", DEFAULT_MODE)):
-                if group is None:
-                    yield entry
-                else:
-                    yield dataclasses.replace(entry, mode=entry.mode | GROUP_MAY_READ, group=group)
-
-
-def _config_map(sources: Sources, reference: dict[str, Any], mode: int) -> Iterator[Entry]:
-    data = sources.config_map(reference["name"], reference.get("optional", False))
-    return _chosen(data, reference, f"ConfigMap {reference['name']}", mode)
-
-
-def _secret(sources: Sources, reference: dict[str, Any], mode: int) -> Iterator[Entry]:
-    name = reference["secretName"] if "secretName" in reference else reference["name"]
-    data = sources.secret(name, reference.get("optional", False))
-    return _chosen(data, reference, f"Secret {name}", mode)
-
-
-def _downward(sources: Sources, reference: dict[str, Any], mode: int) -> Iterator[Entry]:
-    for item in reference.get("items", []):
-        if "fieldRef" not in item:
-            raise UnknownSourceError(
-                f"the file {item['path']} comes from no field of the pod", "rehearse without resourceFieldRef"
-            )
-        yield Entry(item["path"], item.get("mode", mode), data=sources.field(item["fieldRef"]["fieldPath"]).encode())
-
-
-def _projected(sources: Sources, reference: dict[str, Any], mode: int) -> Iterator[Entry]:
-    for source in reference.get("sources", []):
-        for kind, read in _KINDS.items():
-            if kind in source:
-                yield from read(sources, source[kind], mode)
-
-
-_KINDS: dict[str, Callable[[Sources, dict[str, Any], int], Iterator[Entry]]] = {
-    "configMap": _config_map,
-    "secret": _secret,
-    "downwardAPI": _downward,
-    "projected": _projected,
-}
-FILE_KINDS = frozenset(_KINDS)
+    if "secret" in volume:
+        kind, reference, read, name = "Secret", volume["secret"], sources.secret, volume["secret"]["secretName"]
+    elif "configMap" in volume:
+        kind, reference, read, name = "ConfigMap", volume["configMap"], sources.config_map, volume["configMap"]["name"]
+    else:
+        return
+    data = read(name, reference.get("optional", False))
+    for entry in _chosen(data, reference, f"{kind} {name}", reference.get("defaultMode", DEFAULT_MODE)):
+        if group is None:
+            yield entry
+        else:
+            yield dataclasses.replace(entry, mode=entry.mode | GROUP_MAY_READ, group=group)
 
 
 def _chosen(data: Mapping[str, bytes], reference: dict[str, Any], name: str, mode: int) -> Iterator[Entry]:
@@ -109,26 +78,21 @@ def archive(entries: Iterable[Entry]) -> bytes:
     return buffer.getvalue()
 
 
-EVERYBODY, STICKY, SET_GROUP = 0o777, 0o1000, 0o2000  # the kubelet's folders are open to all; tmpfs is sticky by itself
-ON_DISK = frozenset({"configMap"})  # the kubelet keeps the other files in memory
-IN_FILE_FOLDERS = 0o755
-KINDS = FILE_KINDS | {"emptyDir", "persistentVolumeClaim", "hostPath"}
+EVERYBODY, IN_FILE_FOLDERS = 0o777, 0o755  # the kubelet's folders are open to all
+KINDS = ("configMap", "emptyDir", "hostPath", "persistentVolumeClaim", "secret")
 
 
 class Volume(Struct, frozen=True):
     """A volume that pods mount. Two pods with the same key share it.
 
     folder: a folder of this machine that takes its place. memory: it is a file system in memory, of at most `size`
-    bytes where that is given. mode, group: those of its top folder, which belongs to root. read_only: it is read-only
-    in every container.
+    bytes where that is given. read_only: it is read-only in every container.
     """
 
     key: str
     folder: Path | None = None
     memory: bool = False
     size: int | None = None
-    mode: int = EVERYBODY
-    group: int = 0
     read_only: bool = False
 
 
@@ -148,29 +112,12 @@ def fs_group(pod: dict[str, Any]) -> int | None:
 
 
 def pod_volumes(pod: dict[str, Any], node: str, folders: Mapping[str, Path]) -> dict[str, Volume]:
-    """Return the pod's volumes by name, without those of tokens. InputError with those of an unknown kind.
+    """Return the pod's volumes by name, without those of tokens. InputError for an unknown kind.
 
     folders: the folders that take the place of claims, by the claim's name.
     """
-    found: dict[str, Volume] = {}
-    problems: list[Problem] = []
-    for spec in pod["spec"].get("volumes", []):
-        kind = next((key for key in spec if key != "name"), "emptyDir")
-        if holds_token(spec):
-            continue
-        volume = _replacement(pod, node, spec, kind, folders)
-        if volume is None:
-            path = f"pods.{pod_name(pod)}.volumes.{spec['name']}"
-            fix = f"use one of {', '.join(sorted(KINDS))} for the rehearsal"
-            problems.append(Problem(path, None, f"is a {kind}, which a rehearsal does not know", fix))
-            continue
-        group = fs_group(pod)
-        if group is not None and volume.folder is None:
-            volume = structs.replace(volume, mode=volume.mode | SET_GROUP, group=group)
-        found[spec["name"]] = volume
-    if problems:
-        raise InputError(problems)
-    return found
+    specs = [spec for spec in pod["spec"].get("volumes", []) if not holds_token(spec)]
+    return {spec["name"]: _replacement(pod, node, spec, folders) for spec in specs}
 
 
 def holds_token(volume: dict[str, Any]) -> bool:
@@ -178,20 +125,18 @@ def holds_token(volume: dict[str, Any]) -> bool:
     return any("serviceAccountToken" in source for source in volume.get("projected", {}).get("sources", []))
 
 
-def _replacement(
-    pod: dict[str, Any], node: str, spec: dict[str, Any], kind: str, folders: Mapping[str, Path]
-) -> Volume | None:
-    """Return the volume that takes the place of the pod's; None for an unknown kind."""
+def _replacement(pod: dict[str, Any], node: str, spec: dict[str, Any], folders: Mapping[str, Path]) -> Volume:
+    """Return the volume that takes the place of the pod's."""
     own_key = f"{pod_name(pod)}.{spec['name']}"
-    if kind in FILE_KINDS:
-        mode = EVERYBODY if kind in ON_DISK else EVERYBODY | STICKY
-        return Volume(own_key, memory=True, mode=mode, read_only=True)
+    kind = next((key for key in spec if key != "name"), "emptyDir")
+    if kind in ("configMap", "secret"):
+        return Volume(own_key, memory=True, read_only=True)
     if kind == "emptyDir":
         asks = spec.get("emptyDir", {})
         if asks.get("medium") != "Memory":
             return Volume(own_key)
         size = None if "sizeLimit" not in asks else int(amount(str(asks["sizeLimit"])))
-        return Volume(own_key, memory=True, size=size, mode=EVERYBODY | STICKY)
+        return Volume(own_key, memory=True, size=size)
     if kind == "persistentVolumeClaim":
         claim = spec["persistentVolumeClaim"]
         name = claim["claimName"]
@@ -200,7 +145,8 @@ def _replacement(
         # a folder of a node may hold anything; an empty one takes its place, and the pods of that node share it
         path = spec["hostPath"]["path"]
         return Volume(f"host.{node}.{hashlib.sha256(path.encode()).hexdigest()[:8]}")
-    return None
+    path, fix = f"pods.{pod_name(pod)}.volumes.{spec['name']}", f"use one of {', '.join(KINDS)} for the rehearsal"
+    raise InputError([Problem(path, None, f"is a {kind}, which a rehearsal does not know", fix)])
 
 
 def host_paths(pods: Iterable[dict[str, Any]]) -> list[str]:
@@ -233,14 +179,14 @@ def _sub_path(mount: dict[str, Any], env: Mapping[str, str]) -> str:
 def needed_folders(volume: Volume, files: Iterable[str], mounts: Iterable[Mount]) -> list[Entry]:
     """Return the folders to create before a container starts: those above files, and those of each `sub_path`."""
     files = set(files)
-    above = {folder: IN_FILE_FOLDERS | (volume.mode & SET_GROUP) for path in files for folder in _above(path)}
+    above = {folder: IN_FILE_FOLDERS for path in files for folder in _above(path)}
     alone = {
-        path: volume.mode
+        path: EVERYBODY
         for mount in mounts
         if mount.volume.key == volume.key and mount.sub_path not in {"", *files}
         for path in (*_above(mount.sub_path), mount.sub_path)
     }
-    return [Entry(path, mode, volume.group) for path, mode in sorted({**alone, **above}.items())]
+    return [Entry(path, mode) for path, mode in sorted({**alone, **above}.items())]
 
 
 def _above(path: str) -> list[str]:

@@ -90,8 +90,12 @@ def read_expected(environ: Mapping[str, str]) -> Expected:
 
 
 def own_name(environ: Mapping[str, str]) -> str:
-    """Return the name of this pod. On the host network its hostname is the node's."""
-    return environ.get("TRAINFORM_EXPECT_NAME", socket.gethostname())
+    """Return the name of this pod in the plan. On the host network its hostname is the node's, and the name of a Job's
+    pod ends with random letters."""
+    name = environ.get("TRAINFORM_EXPECT_NAME", socket.gethostname())
+    planned = json.loads(environ.get("TRAINFORM_EXPECT_SLOTS", "{}"))
+    stem = name.rpartition("-")[0]
+    return stem if stem in planned and name not in planned else name
 
 
 def read_timeout(environ: Mapping[str, str]) -> float:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainform.cluster.facts import ENDED as JOB_ENDED
 from trainform.cluster.phases import reported_phase
-from trainform.console.lines import strip_sequences
 from trainform.local.rehearsal.real.objects import path_of
 from trainform.local.rehearsal.run.records import (
     ENDED,
@@ -20,8 +19,8 @@ from trainform.local.rehearsal.run.records import (
     STOPPED,
     SUCCEEDED,
     PodRecord,
-    Records,
 )
+from trainform.local.rehearsal.run.report import Report
 from trainform.local.rehearsal.workload import planned_name
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.manifests.manifest import mapping, mappings
@@ -29,30 +28,23 @@ from trainform.manifests.manifest import mapping, mappings
 PHASES = {"Pending": PENDING, "Running": RUNNING, "Succeeded": SUCCEEDED, "Failed": FAILED}
 POLL_SECONDS = 0.3
 OUTPUT_SECONDS = 30.0  # for the rest of the output, after the job has ended
-# A pod that waits for one of these does not start by itself: nothing of a rehearsal comes later.
-HOPELESS_SECONDS = 10.0
-HOPELESS = frozenset(
+# A pod that waits for one of these does not start by itself: all objects exist from the beginning.
+STUCK_SECONDS = 10.0
+STUCK_REASONS = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError"}
 )
 
 
 class Follower:
-    """Follows the pods of a job. write: shows a line of a pod, by its planned name. note: shows another line."""
+    """Follows the pods of a job, which the report knows by their planned names."""
 
-    def __init__(
-        self,
-        api: Api,
-        job: Mapping[str, Any],
-        records: Records,
-        write: Callable[[str, str], None],
-        note: Callable[[str], None],
-    ) -> None:
-        self._api, self._records, self._write, self._note = api, records, write, note
+    def __init__(self, api: Api, job: Mapping[str, Any], report: Report) -> None:
+        self._api, self._report, self._records = api, report, report.records
         self._job = path_of(job)
         self._pods = f"/api/v1/namespaces/{job['metadata']['namespace']}/pods"
         self._read: set[str] = set()
         self._readers: list[threading.Thread] = []
-        self._hopeless: dict[str, float] = {}
+        self._stuck: dict[str, float] = {}
 
     def run(self, deadline: float) -> str:
         """Return the phase in which the job has ended; "" if it has not until the monotonic time `deadline`, or if a
@@ -60,7 +52,7 @@ class Follower:
         while (phase := reported_phase(mapping(self._api.get(self._job).get("status")))) not in JOB_ENDED:
             self._look()
             now = time.monotonic()
-            if now > deadline or any(now - since > HOPELESS_SECONDS for since in self._hopeless.values()):
+            if now > deadline or any(now - since > STUCK_SECONDS for since in self._stuck.values()):
                 return ""
             time.sleep(POLL_SECONDS)
         self._look()
@@ -68,7 +60,7 @@ class Follower:
         for reader in self._readers:
             reader.join(max(0.0, end - time.monotonic()))
         if any(reader.is_alive() for reader in self._readers):
-            self._note(f"the output goes on, and is not read any more: the job ended {OUTPUT_SECONDS:.0f} s ago")
+            self._report.note(f"the output goes on, and is not read any more: the job ended {OUTPUT_SECONDS:.0f} s ago")
         for record in self._records.all():
             if record.phase not in ENDED:
                 self._records.end(record.pod, STOPPED, None, "stopped with the job")
@@ -87,12 +79,12 @@ class Follower:
         init, others = (mappings(status.get(field)) for field in ("initContainerStatuses", "containerStatuses"))
         found: dict[str, Any] = next((each for each in others if each.get("name") == main), {})
         state, restarts = mapping(found.get("state")), int(found.get("restartCount", 0))
-        waiting = [mapping(mapping(each.get("state")).get("waiting")) for each in (*init, *others)]
-        stuck = next((each for each in waiting if each.get("reason") in HOPELESS), {})
+        waiting, terminated = (_states([*init, *others], kind) for kind in ("waiting", "terminated"))
+        stuck = next((each for each in waiting if each.get("reason") in STUCK_REASONS), {})
         if stuck:
-            self._hopeless.setdefault(record.pod, time.monotonic())
+            self._stuck.setdefault(record.pod, time.monotonic())
         else:
-            self._hopeless.pop(record.pod, None)
+            self._stuck.pop(record.pod, None)
         ended = mapping(state.get("terminated"))
         if ended or "running" in state:
             began = time.monotonic() if record.began is None else record.began
@@ -105,8 +97,7 @@ class Follower:
             phase = PREPARING if phase == PENDING and init else phase
             self._records.change(record.pod, phase=phase, reason=reason, exit_code=None, ended=None)
         elif record.phase not in ENDED:
-            broken = [mapping(mapping(each.get("state")).get("terminated")) for each in (*init, *others)]
-            ended = next((each for each in broken if each.get("exitCode")), ended)
+            ended = next((each for each in terminated if each.get("exitCode")), ended)
             code, why = ended.get("exitCode"), ended.get("reason") or status.get("reason")
             reason = str(why) if code is None or why not in (None, "Error") else f"exit code {code}"
             self._records.end(record.pod, phase, code, "" if phase == SUCCEEDED else reason)
@@ -125,12 +116,14 @@ class Follower:
     def _read_output(self, path: str, name: str) -> None:
         try:
             for line in self._api.lines(path):
-                words = strip_sequences(line).strip()
-                if any(map(str.isalnum, words)):  # not the rule below torchrun's summary
-                    self._records.change(name, last_line=words)
-                self._write(name, line)
+                self._report.write_line(name, line)
         except RequestError:
             return  # the pod was removed
+
+
+def _states(containers: Iterable[Mapping[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Return the details of a state of each container; empty for those in another state."""
+    return [mapping(mapping(each.get("state")).get(kind)) for each in containers]
 
 
 def _waits_for(status: Mapping[str, Any], main: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The objects of a rehearsal on real nodes: those of the job, and what they expect to find in a cluster."""
+"""The objects of a rehearsal on real nodes: those of the job, and those that a cluster has already."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.operators import KUEUE
 from trainform.job.render import job_manifests
-from trainform.local.rehearsal.probe import CONFIG_MAP, probe_template, programs
+from trainform.local.rehearsal.probe import CONFIG_MAP, insert_probe, programs
 from trainform.local.rehearsal.workload import Workload, containers
 from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.spec.launchers import Launcher
 
-SIZE = "1Gi"  # of a claim that stands for one of the cluster
-# What the pods ask of a cluster's nodes: the nodes of rehearsals are alike, and other programs use this machine too.
-OF_NODES = ("nodeSelector", "affinity", "topologySpreadConstraints", "runtimeClassName", "imagePullSecrets")
+CLAIM_SIZE = "1Gi"  # of a claim that replaces one of the cluster
+# The nodes of rehearsals are alike, and other programs use this machine too.
+NODE_FIELDS = ("nodeSelector", "affinity", "topologySpreadConstraints", "runtimeClassName", "imagePullSecrets")
 WITHOUT_LIMITS = {"weight": 1, "reclaimable": True}
-EVERYTHING = "rehearsals"  # a ClusterQueue without quotas, which admits what asks for nothing
+CLUSTER_QUEUE = "rehearsals"  # without quotas: it admits pods without requests
+POD_NAME = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
 LEFT_OUT = "left out here: requests and limits, node selectors, affinity; quotas of queues"
 
 
-class Rehearsed(Struct, frozen=True):
+class RehearsalObjects(Struct, frozen=True):
     """The objects to apply. bodies: in this order. job: the operator's job among them."""
 
     bodies: tuple[dict[str, Any], ...]
@@ -38,10 +39,11 @@ class Rehearsed(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def rehearsed(plan: Plan, workload: Workload, image: str | None, probe: Launcher | None) -> Rehearsed:
-    """Return the objects of a plan whose namespace is the rehearsal's own. workload: the same plan, for the Secrets and
-    ConfigMaps that are not the job's. image: for all containers; None: their own. probe: the launcher of a job whose
-    program a probe replaces; None to run the program."""
+def rehearsal_objects(plan: Plan, workload: Workload, image: str | None, probe: Launcher | None) -> RehearsalObjects:
+    """Return the objects of a plan whose namespace is the rehearsal's own.
+
+    workload: of the same plan; it has the Secrets and ConfigMaps. image: for all containers; None to keep their own.
+    probe: the launcher of the job, if a probe replaces its program."""
     # a copy, since templates of one plan share parts
     manifests = [structs.replace(manifest, body=copy.deepcopy(manifest.body)) for manifest in job_manifests(plan)]
     bodies = [manifest.body for manifest in manifests]
@@ -59,18 +61,18 @@ def rehearsed(plan: Plan, workload: Workload, image: str | None, probe: Launcher
     for template in _templates(plan, manifests):
         notes += _adapt(template, image)
         if probe is not None:
-            probe_template(template, plan, probe)
+            insert_probe(template, plan, probe, POD_NAME if template["spec"].get("hostNetwork") else None)
         images |= {container["image"] for container in containers(template)}
     specs = [template["spec"] for template in _templates(plan, manifests)]
-    there = {(body["kind"], body["metadata"]["name"]) for body in bodies}
-    extra = [
-        *_needed(plan, specs),
-        *_data(workload, plan, manifests),
+    own = {(body["kind"], body["metadata"]["name"]) for body in bodies}
+    others = [
+        *_cluster_objects(plan, specs),
+        *_stand_ins(workload, plan, manifests),
         *([] if probe is None else [_object("ConfigMap", CONFIG_MAP, plan.namespace, data=programs())]),
     ]
-    wanted = [body for body in extra if (body["kind"], body["metadata"]["name"]) not in there]
+    missing = [body for body in others if (body["kind"], body["metadata"]["name"]) not in own]
     namespace = _object("Namespace", plan.namespace)
-    return Rehearsed((namespace, *wanted, *bodies), job, frozenset(images), tuple(dict.fromkeys(notes)))
+    return RehearsalObjects((namespace, *missing, *bodies), job, frozenset(images), tuple(dict.fromkeys(notes)))
 
 
 def _templates(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[dict[str, Any]]:
@@ -82,9 +84,9 @@ def _templates(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[dict[str, 
 
 
 def _adapt(template: dict[str, Any], image: str | None) -> Iterator[str]:
-    """Make the pods run on any real node; yield a note on what they get in place of what they ask for."""
+    """Let the pods run on every real node; yield a note for what is replaced."""
     spec = template["spec"]
-    for field in OF_NODES:
+    for field in NODE_FIELDS:
         spec.pop(field, None)
     for container in containers(template):
         container.pop("resources", None)
@@ -99,12 +101,12 @@ def _adapt(template: dict[str, Any], image: str | None) -> Iterator[str]:
             yield f"hostPath {path['path']}: an empty folder takes its place, and never the folder of this machine"
 
 
-def _needed(plan: Plan, specs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what a cluster has for all jobs: the queue without limits, priorities, accounts and claims."""
+def _cluster_objects(plan: Plan, specs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield what a cluster has for all jobs: a queue without limits, priority classes, accounts and claims."""
     namespace = plan.namespace
     if plan.admission == defaults.KUEUE:
-        yield _object("ClusterQueue", EVERYTHING, api=KUEUE.api_version, spec={"namespaceSelector": {}})
-        spec = {"clusterQueue": EVERYTHING}
+        yield _object("ClusterQueue", CLUSTER_QUEUE, api=KUEUE.api_version, spec={"namespaceSelector": {}})
+        spec = {"clusterQueue": CLUSTER_QUEUE}
         yield _object("LocalQueue", plan.queue.name, namespace, api=KUEUE.api_version, spec=spec)
     elif plan.queue.name != "default":
         yield _object("Queue", plan.queue.name, api=QUEUE_API, spec=WITHOUT_LIMITS)
@@ -116,16 +118,16 @@ def _needed(plan: Plan, specs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str
         specs, lambda spec: [each.get("persistentVolumeClaim", {}).get("claimName") for each in spec.get("volumes", [])]
     )
     for name in claims:
-        asked = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": SIZE}}}
-        yield _object("PersistentVolumeClaim", name, namespace, spec=asked)
+        claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": CLAIM_SIZE}}}
+        yield _object("PersistentVolumeClaim", name, namespace, spec=claim)
 
 
 def _names(specs: Iterable[Mapping[str, Any]], named: Callable[[Mapping[str, Any]], Iterable[str | None]]) -> list[str]:
     return [*dict.fromkeys(name for spec in specs for name in named(spec) if name and name != "default")]
 
 
-def _data(workload: Workload, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[dict[str, Any]]:
-    """Yield the Secrets and ConfigMaps that others make, with stand-ins; not those that the operator makes."""
+def _stand_ins(workload: Workload, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[dict[str, Any]]:
+    """Yield the Secrets and ConfigMaps, with stand-ins for those of others. The operator makes its own."""
     _, of_operator = BACKENDS[plan.backend].pods(plan, manifests)
     for name, values in workload.secrets.items():
         yield _object("Secret", name, plan.namespace, data=_encoded(values))
@@ -144,8 +146,7 @@ def _object(kind: str, name: str, namespace: str = "", api: str = "v1", **fields
 
 
 def path_of(body: Mapping[str, Any]) -> str:
-    """Return the path of an object in the API: an object without a namespace is the cluster's. The plurals of all kinds
-    are regular."""
+    """Return the path of an object in the API. All kinds have regular plurals here."""
     version, kind, metadata = body["apiVersion"], body["kind"].lower(), body["metadata"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     place = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""

@@ -7,7 +7,6 @@ import dataclasses
 import signal
 import time
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +14,27 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
-from trainform.console.lines import escaped
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.console.signals import signal_handler
-from trainform.errors import SandboxError
 from trainform.job.render import RenderedJob
 from trainform.local.rehearsal.fewer_processes import differences, smaller_plan
 from trainform.local.rehearsal.real.follow import Follower
-from trainform.local.rehearsal.real.objects import Rehearsed, path_of, rehearsed
+from trainform.local.rehearsal.real.objects import RehearsalObjects, path_of, rehearsal_objects
 from trainform.local.rehearsal.run.display import ConsoleDisplay
-from trainform.local.rehearsal.run.records import ENDED, FAILED, PodRecord, Records
-from trainform.local.rehearsal.run.rehearse import ENDING, Masker, Options, Outcome, endings_as_interrupts
+from trainform.local.rehearsal.run.rehearse import ENDING, Options, endings_as_interrupts
+from trainform.local.rehearsal.run.report import Outcome, Report
 from trainform.local.rehearsal.sources import workload_of_plan
-from trainform.local.rehearsal.workload import Workload, planned_name, short_name
+from trainform.local.rehearsal.workload import Workload, planned_name
 from trainform.local.sandbox.addons import sort_by_table
 from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api, RequestError
-from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.control import up
-from trainform.local.sandbox.folder import Layout, chosen_folder
+from trainform.local.sandbox.folder import chosen_folder
 from trainform.local.sandbox.real.load import full_name
-from trainform.local.sandbox.real.start import NODE_IMAGE, ready_images
+from trainform.local.sandbox.real.start import NODE_IMAGE, load_images
 from trainform.local.sandbox.settings import SandboxSettings, default_pools
-from trainform.local.sandbox.state import read_state
+from trainform.local.sandbox.state import open_api, read_settings
 from trainform.local.toolchain.ensure import ensure
 from trainform.plan.model import Plan
 
@@ -49,15 +45,16 @@ LONGEST_NAME = 40
 COMPLETED = "Completed"
 LOOKUP_IMAGE = "alpine:3.10"  # of the init containers that operators add
 STOP = "trainform sandbox down --folder {folder}"
-LATE_SECONDS, RETRY_SECONDS = 30.0, 0.2
-TRIED_AGAIN = (400, 403, 500)  # what webhooks answer
+APPLY_SECONDS, RETRY_SECONDS = 30.0, 0.2
+WEBHOOK_REFUSALS = (400, 403, 500)
 
 
-def rehearse_for_real(
+def rehearse_on_nodes(
     job: RenderedJob, processes: int, options: Options, display: ConsoleDisplay, progress: Progress, *, probe: bool
 ) -> tuple[Workload, Outcome]:
-    """Run the operator's own job on real nodes, and remove its namespace. Returns the workload of its plan with the
-    notes that were shown. TrainformError if it cannot be started."""
+    """Run the operator's own job on real nodes, and remove its namespace. TrainformError if it cannot be started.
+
+    Return the workload of its plan, with the notes that were shown, and the outcome."""
     namespace = f"{PREFIX}{job.plan.experiment[:LONGEST_NAME].rstrip('-')}-{uuid.uuid4().hex[:6]}"
     place = job.environment.namespace.model_copy(update={"name": namespace})
     environment = job.environment.model_copy(update={"namespace": place})
@@ -65,21 +62,20 @@ def rehearse_for_real(
     plan = smaller_plan(job.plan, lasting, environment, processes)
     workload = workload_of_plan(plan)
     image = None if options.image is None else full_name(options.image)
-    made = rehearsed(plan, workload, image, job.experiment.launcher if probe else None)
-    notes = (*differences(job.plan, plan), *made.notes)
+    objects = rehearsal_objects(plan, workload, image, job.experiment.launcher if probe else None)
+    notes = (*differences(job.plan, plan), *objects.notes)
     workload = dataclasses.replace(workload, notes=notes)
     folder = chosen_folder().with_name(FOLDER)
     # one at a time: a new image or add-on restarts nodes or control plane
     with endings_as_interrupts(), hold(folder.with_name(f"{FOLDER}.lock"), "another rehearsal", progress):
-        _ready_nodes(folder, plan, workload, made, options.image, progress)
-        state = read_state(Layout(folder))
-        if state is None:
-            raise SandboxError(f"the sandbox of rehearsals in {folder} has ended", "run the same command again")
-        with Api(state.ports["kube-apiserver"], Certificates(Layout(folder).pki)) as api:
+        _start_nodes(folder, plan, workload, objects, options.image, progress)
+        with open_api(folder) as api:
             _remove_namespaces(api)
-            running = RealRehearsal(api, workload, made, options, display)
+            report = Report(workload, planned_name, display)
+            for note in notes:
+                report.note(note)
             try:
-                return workload, running.run()
+                return workload, _run(api, objects, report, options.timeout)
             finally:
                 with signal_handler(ENDING, signal.SIG_IGN), contextlib.suppress(RequestError):
                     _remove_namespaces(api)
@@ -93,17 +89,17 @@ def _remove_namespaces(api: Api) -> None:
             api.delete(f"{NAMESPACES}/{name}")
 
 
-def _ready_nodes(
-    folder: Path, plan: Plan, workload: Workload, made: Rehearsed, image: str | None, progress: Progress
+def _start_nodes(
+    folder: Path, plan: Plan, workload: Workload, objects: RehearsalObjects, image: str | None, progress: Progress
 ) -> None:
     """Load the images, and start the sandbox of rehearsals if it does not run or has too few nodes."""
-    before = read_state(Layout(folder))
+    before = read_settings(folder)
     on_host = sum(bool(pod["spec"].get("hostNetwork")) for pod in workload.pods)  # two of them may have the same ports
-    count = max(LEAST_NODES, on_host, 0 if before is None else before.settings.real or 0)
-    images: dict[str, str | None] = dict.fromkeys(made.images) if image is None else {image: None}
+    count = max(LEAST_NODES, on_host, 0 if before is None else before.real or 0)
+    images: dict[str, str | None] = dict.fromkeys(objects.images) if image is None else {image: None}
     if BACKENDS[plan.backend].LOOKUP_CONTAINERS:
         images[NODE_IMAGE] = LOOKUP_IMAGE
-    ready_images(images, folder, progress)
+    load_images(images, folder, progress)
     addons = [plan.backend] if plan.backend in ADDONS else []
     addons += [defaults.KUEUE] if plan.admission == defaults.KUEUE else []
     pool = structs.replace(default_pools()[0], name="node", count=count)
@@ -113,63 +109,29 @@ def _ready_nodes(
     up(settings, ensure(progress), progress)
 
 
-class RealRehearsal:
-    """A rehearsal whose nodes are ready."""
+def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float) -> Outcome:
+    """Apply the objects, follow the job to its end, and return the outcome."""
+    with report.watch():
+        end = time.monotonic() + APPLY_SECONDS
+        for body in objects.bodies:
+            _apply(api, body, end)
+        phase = Follower(api, objects.job, report).run(time.monotonic() + timeout)
+    if phase == COMPLETED:
+        return report.outcome([])
+    problems = report.failures()
+    if not phase:
+        problems += report.late_pods()
+    return report.outcome(problems if problems else [f"the operator ended the job: {phase}"])
 
-    def __init__(
-        self, api: Api, workload: Workload, made: Rehearsed, options: Options, display: ConsoleDisplay
-    ) -> None:
-        self._api, self._made, self._options, self._display = api, made, options, display
-        self._notes = workload.notes
-        self._names = {planned_name(pod): short_name(pod) for pod in workload.pods}
-        self._records = Records(self._names)
-        self._masked = Masker(workload.secrets)
 
-    def run(self) -> Outcome:
-        """Apply the objects, follow the job to its end, and return the outcome."""
-        for note in self._notes:
-            self._display.note(self._masked(note))
-        with self._display.watch([*self._names.items()], self.rows):
-            end = time.monotonic() + LATE_SECONDS
-            for body in self._made.bodies:
-                self._apply(body, end)
-            deadline = time.monotonic() + self._options.timeout
-            follower = Follower(self._api, self._made.job, self._records, self._write_line, self._display.note)
-            phase = follower.run(deadline)
-        problem = "" if phase == COMPLETED else "\n".join(escaped(self._masked(line)) for line in self._problem(phase))
-        return Outcome(self.rows(), problem)
-
-    def rows(self) -> tuple[PodRecord, ...]:
-        """Return the record of every pod, with secrets masked."""
-        return tuple(structs.replace(record, reason=self._masked(record.reason)) for record in self._records.all())
-
-    def _apply(self, body: dict[str, Any], end: float) -> None:
-        """Apply an object. Webhooks refuse some for a moment, since they do not see yet to what these refer."""
-        while True:
-            try:
-                self._api.apply(path_of(body), body)
-            except RequestError as error:
-                if time.monotonic() > end or error.status not in TRIED_AGAIN:
-                    raise
-                time.sleep(RETRY_SECONDS)
-            else:
-                return
-
-    def _problem(self, phase: str) -> Iterator[str]:
-        """Yield why the job has not completed: what failed, or the pods that still run."""
-        failed = [record for record in self._records.all() if record.phase == FAILED]
-        late = [record for record in self._records.all() if record.phase not in ENDED]
-        for record in failed:
-            last = f": {record.last_line}" if record.last_line else ""
-            yield f"{self._names[record.pod]} failed, {record.reason}{last}"
-        if phase:
-            if not failed:
-                yield f"the operator ended the job: {phase}"
+def _apply(api: Api, body: dict[str, Any], end: float) -> None:
+    """Apply an object, also if webhooks refuse it for a moment, because they do not see a new object that it names."""
+    while True:
+        try:
+            api.apply(path_of(body), body)
+        except RequestError as error:
+            if time.monotonic() > end or error.status not in WEBHOOK_REFUSALS:
+                raise
+            time.sleep(RETRY_SECONDS)
+        else:
             return
-        for record in late:
-            last = f"its last line: {record.last_line}" if record.last_line else "it wrote nothing"
-            state = f"is in phase {record.phase}{f' ({record.reason})' if record.reason else ''}"
-            yield f"{self._names[record.pod]} {state} after {record.seconds:.0f} s; {last}"
-
-    def _write_line(self, pod: str, line: str) -> None:
-        self._display.line(pod, self._masked(line))

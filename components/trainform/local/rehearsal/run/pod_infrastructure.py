@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.local.rehearsal.docker import forward
+from trainform.local import forward
 from trainform.local.rehearsal.docker.engine import Engine
 from trainform.local.rehearsal.docker.request_bodies import (
     SANDBOX_FOLDER,
@@ -21,25 +21,26 @@ from trainform.local.rehearsal.docker.request_bodies import (
     container_body,
     docker_mount,
     forwarder_body,
-    must_not_be_root,
     sandbox_body,
     volume_options,
 )
-from trainform.local.rehearsal.kubelet.env import Place, Sources, UnknownSourceError, container_env
+from trainform.local.rehearsal.kubelet.env import Place, Sources, container_env
 from trainform.local.rehearsal.kubelet.placement import Sandbox, own_alias, place_pods, service_names
 from trainform.local.rehearsal.kubelet.volumes import (
+    EVERYBODY,
     Entry,
     Volume,
     archive,
     container_mounts,
     fs_group,
-    holds_token,
     needed_folders,
     pod_volumes,
     used_volumes,
     volume_entries,
 )
 from trainform.local.rehearsal.workload import Workload, containers, pod_name, selects, service_is_headless
+
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104 - of a container
 
 
 class Forwarder(Struct, frozen=True):
@@ -52,7 +53,8 @@ class Forwarder(Struct, frozen=True):
 
     def command(self) -> list[str]:
         """Return the command of its container."""
-        return ["python3", "-c", Path(forward.__file__).read_text(encoding="utf-8"), json.dumps(self.routes)]
+        routes = [(EVERY_ADDRESS, *route) for route in self.routes]
+        return ["python3", "-c", Path(forward.__file__).read_text(encoding="utf-8"), json.dumps(routes)]
 
 
 def forwarders(workload: Workload) -> list[Forwarder]:
@@ -89,44 +91,12 @@ def _targets(port: dict[str, Any], pods: list[dict[str, Any]]) -> Iterator[tuple
             yield own_alias(pod_name(pod)), number
 
 
-NOWHERE = Place("", "")  # no check here depends on where a pod runs
-
-
-def source_problems(workload: Workload) -> list[Problem]:
-    """Return a problem for each value or file that a container or a volume reads from an object that does not exist."""
-    problems: list[Problem] = []
-    for pod in workload.pods:
-        sources = Sources(workload, pod, NOWHERE)
-        for container in containers(pod):
-            try:
-                container_env(sources, container)
-            except InputError as error:
-                problems += error.problems
-        for volume in pod["spec"].get("volumes", []):
-            try:
-                if not holds_token(volume):
-                    list(volume_entries(sources, volume, None))
-            except UnknownSourceError as error:
-                path = f"pods.{pod_name(pod)}.volumes.{volume['name']}"
-                problems.append(Problem(path, None, error.message, error.fix))
-    return problems
-
-
 def checked_volumes(
     workload: Workload, sandboxes: Mapping[str, Sandbox], folders: Mapping[str, Path]
 ) -> dict[str, dict[str, Volume]]:
-    """Return the volumes of each pod by name. InputError with every problem. folders: those that replace claims."""
-    found: dict[str, dict[str, Volume]] = {}
-    problems: list[Problem] = []
-    for pod in workload.pods:
-        name = pod_name(pod)
-        try:
-            found[name] = pod_volumes(pod, sandboxes[name].node, folders)
-        except InputError as error:
-            problems += error.problems
-    problems += source_problems(workload)
-    if not problems:
-        problems += _unused(folders, (volume for volumes in found.values() for volume in volumes.values()))
+    """Return the volumes of each pod by name. InputError for unknown kinds and unused folders, which replace claims."""
+    found = {pod_name(pod): pod_volumes(pod, sandboxes[pod_name(pod)].node, folders) for pod in workload.pods}
+    problems = [*_unused(folders, (volume for volumes in found.values() for volume in volumes.values()))]
     if problems:
         raise InputError(problems)
     return found
@@ -148,13 +118,13 @@ class RunningSandbox(Struct, frozen=True):
 
 
 class PodInfrastructure:
-    """The network, volumes, sandboxes and forwarders of a workload. InputError with all problems of the workload."""
+    """The network, volumes, sandboxes and forwarders of a workload. InputError for what cannot be emulated."""
 
     def __init__(self, engine: Engine, workload: Workload, folders: Mapping[str, Path]) -> None:
         self._engine = engine
         self._workload = workload
         self._images: Mapping[str, Image] = {}
-        self._sandboxes = {name: sandbox for sandbox in place_pods(workload) for name in sandbox.pods}
+        self._sandboxes = place_pods(workload)
         self._forwarders = forwarders(workload)
         self._volumes = checked_volumes(workload, self._sandboxes, folders)
         self._running_sandboxes: dict[str, RunningSandbox] = {}
@@ -167,20 +137,17 @@ class PodInfrastructure:
         """Create everything before the first pod starts: as in a cluster, names are in DNS before pods are ready."""
         self._images = images
         self._network = self._engine.make_network()
-        self._make_volumes(
-            volume for pod in self._workload.pods for volume in used_volumes(pod, self._volumes[pod_name(pod)])
-        )
-        sandboxes = list(dict.fromkeys(self._sandboxes.values()))
-        self._engine.each(self._start_sandbox, sandboxes)
+        used = (volume for pod in self._workload.pods for volume in used_volumes(pod, self._volumes[pod_name(pod)]))
+        needed = {volume.key: volume for volume in used if volume.folder is None}
+        self._places.update(zip(needed, self._engine.each(self._make_volume, needed.values()), strict=True))
+        self._engine.each(self._start_sandbox, self._sandboxes.values())
         self._engine.each(self._start_forwarder, self._forwarders)
 
     def make_container(self, pod: dict[str, Any], container: dict[str, Any]) -> str:
-        """Create a container of a pod, and return its id. TrainformError if the kubelet would refuse it."""
+        """Create a container of a pod, and return its id."""
         name = pod_name(pod)
         sources = self._sources(pod)
         image = self._images[container["image"]]
-        if must_not_be_root(pod, container, image):
-            raise TrainformError("runAsNonRoot is set, and the container would run as root")
         env = container_env(sources, container)
         mounts = [docker_mount(mount, self._places) for mount in container_mounts(container, self._volumes[name], env)]
         body = container_body(pod, container, image, env, mounts, self._running_sandboxes[name].container)
@@ -192,25 +159,20 @@ class PodInfrastructure:
         name = pod_name(pod)
         return Sources(self._workload, pod, Place(self._sandboxes[name].node, self._running_sandboxes[name].ip))
 
-    def _make_volumes(self, volumes: Iterable[Volume]) -> None:
-        needed = {volume.key: volume for volume in volumes if volume.folder is None}
-        self._places.update(zip(needed, self._engine.each(self._make_volume, needed.values()), strict=True))
-
     def _make_volume(self, volume: Volume) -> tuple[str, str]:
         return self._engine.make_volume(f"{volume.key}.{next(self._numbers)}", volume_options(volume))
 
     def _start_sandbox(self, sandbox: Sandbox) -> None:
-        pods = [self._workload.pod(name) for name in sandbox.pods]
-        used = [volume for pod in pods for volume in used_volumes(pod, self._volumes[pod_name(pod)])]
-        held = [self._places[key][0] for key in dict.fromkeys(volume.key for volume in used if volume.folder is None)]
-        image = self._images[pods[0]["spec"]["containers"][0]["image"]]
+        pod = self._workload.pod(sandbox.name)
+        used = used_volumes(pod, self._volumes[sandbox.name])
+        held = [self._places[volume.key][0] for volume in used if volume.folder is None]
+        image = self._images[pod["spec"]["containers"][0]["image"]]
         body = sandbox_body(sandbox, self._network, self._workload.namespace, image.name, held)
         container = self._engine.make_container(f"{sandbox.name}-sandbox-{next(self._numbers)}", body)
         self._engine.start(container)
-        running = RunningSandbox(container, self._engine.address(container, self._network))
-        self._running_sandboxes.update(dict.fromkeys(sandbox.pods, running))
-        for pod in pods:
-            self._write_volumes(pod, container)
+        address = self._engine.address(container, self._network)
+        self._running_sandboxes[sandbox.name] = RunningSandbox(container, address)
+        self._write_volumes(pod, container)
 
     def _write_volumes(self, pod: dict[str, Any], container: str) -> None:
         """Write the pod's files into its volumes, and make the folders that it mounts."""
@@ -233,7 +195,7 @@ class PodInfrastructure:
                     (volume.folder / folder.path).mkdir(parents=True, exist_ok=True)
                 continue
             root = f"{SANDBOX_FOLDER}/{self._places[volume.key][0]}"
-            entries.append(Entry(root, volume.mode, volume.group))
+            entries.append(Entry(root, EVERYBODY))
             entries += [dataclasses.replace(entry, path=f"{root}/{entry.path}") for entry in (*folders, *files)]
         if entries:
             self._engine.put(container, archive(entries))

@@ -5,17 +5,14 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-import json
-import re
 import signal
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from trainform.console.lines import MASK, SEQUENCE, escaped, strip_sequences
 from trainform.console.locking import hold
 from trainform.console.progress import SILENT, Progress
 from trainform.console.signals import signal_handler
@@ -26,7 +23,8 @@ from trainform.local.rehearsal.kubexec.delivery import insert_stand_ins
 from trainform.local.rehearsal.run.display import ConsoleDisplay
 from trainform.local.rehearsal.run.pod_infrastructure import PodInfrastructure
 from trainform.local.rehearsal.run.pod_runner import PodRunner, RunContext
-from trainform.local.rehearsal.run.records import ENDED, FAILED, RUNNING, SUCCEEDED, PodRecord, Records
+from trainform.local.rehearsal.run.records import ENDED, FAILED, SUCCEEDED, PodRecord
+from trainform.local.rehearsal.run.report import Outcome, Report
 from trainform.local.rehearsal.workload import Workload, containers, init_containers, pod_name, short_name
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -47,19 +45,6 @@ class Options(Struct, frozen=True):
     """Folders of this machine that replace claims, by the claim's name."""
     grace: float = GRACE_SECONDS
     """Seconds for which the other pods continue after one has failed."""
-
-
-class Outcome(Struct, frozen=True):
-    """The result of a rehearsal."""
-
-    pods: tuple[PodRecord, ...]
-    problem: str = ""
-    """Reason of the failure, empty for a success."""
-
-    @property
-    def succeeded(self) -> bool:
-        """Return True if every pod has ended with exit code 0, or was stopped because the job was complete."""
-        return not self.problem
 
 
 def rehearse(workload: Workload, options: Options, display: ConsoleDisplay, progress: Progress = SILENT) -> Outcome:
@@ -93,7 +78,7 @@ def rehearsal(
         try:
             with progress.step(f"making the network, volumes and names of {len(workload.pods)} pods"):
                 infrastructure.create(images)
-            with display.watch(running.names, running.rows):
+            with running.report.watch():
                 running.begin()
                 yield running
         finally:
@@ -113,30 +98,23 @@ class Rehearsal:
         infrastructure: PodInfrastructure,
     ) -> None:
         self.workload = workload
-        self.names = [(pod_name(pod), short_name(pod)) for pod in workload.pods]
-        self.records = Records(name for name, _ in self.names)
+        self.report = Report(workload, pod_name, display)
+        self.records = self.report.records
         self._options = options
-        self._display = display
         self._engine = engine
-        self._infrastructure = infrastructure
-        self._masked = Masker(workload.secrets)
-        self._context = RunContext(engine, infrastructure, self.records, workload, self._write_line)
+        self._context = RunContext(engine, infrastructure, self.records, workload, self.report.write_line)
         self._runners: dict[str, PodRunner] = {}
         self._deadline = 0.0
 
     def begin(self) -> None:
         """Start every pod."""
         for note in (*self.workload.notes, *_replaced(self.workload)):
-            self._display.note(self._masked(note))
+            self.report.note(note)
         self._deadline = time.monotonic() + self._options.timeout
         for pod in self.workload.pods:
             runner = PodRunner(self._context, pod)
             runner.start()
             self._runners[runner.name] = runner
-
-    def rows(self) -> tuple[PodRecord, ...]:
-        """Return the record of every pod with secrets masked: a reason may repeat a word of the pod's command."""
-        return tuple(structs.replace(record, reason=self._masked(record.reason)) for record in self.records.all())
 
     def wait(self) -> Outcome:
         """Wait until the job is complete, a pod has failed or the time is up; stop the rest; return the outcome."""
@@ -144,16 +122,11 @@ class Rehearsal:
         records = self.records.all()
         # asked first, because pods of a complete job may fail when their peers have left
         if self._is_complete(records):
-            return self._finish("stopped with the job", "")
+            return self._finish("stopped with the job", [])
         if _failed(records):
             self.records.wait(_all_ended, min(self._deadline, time.monotonic() + self._options.grace))
-            return self._finish(
-                "stopped since another pod failed",
-                self._shown(map(self._describe_failure, _failed(self.records.all()))),
-            )
-        late = [record for record in records if record.phase not in ENDED]
-        problem = self._shown(map(self._describe_late, late))
-        return self._finish("stopped when time was up", problem)
+            return self._finish("stopped since another pod failed", self.report.failures())
+        return self._finish("stopped when time was up", self.report.late_pods())
 
     def stop(self) -> None:
         """End all pods, and remove everything that was made."""
@@ -167,30 +140,10 @@ class Rehearsal:
         needed = self.workload.ends_with if self.workload.ends_with else {record.pod for record in records}
         return all(record.phase == SUCCEEDED for record in records if record.pod in needed)
 
-    def _finish(self, reason: str, problem: str) -> Outcome:
+    def _finish(self, reason: str, problems: Sequence[str]) -> Outcome:
         running = [record.pod for record in self.records.all() if record.phase not in ENDED]
         self._engine.each(lambda name: self._runners[name].end(reason), running)
-        return Outcome(self.rows(), problem)
-
-    def _describe_failure(self, record: PodRecord) -> str:
-        last = f": {record.last_line}" if record.last_line else ""
-        return f"{dict(self.names)[record.pod]} failed, {record.reason}{last}"
-
-    def _describe_late(self, record: PodRecord) -> str:
-        last = f"its last line: {record.last_line}" if record.last_line else "it wrote nothing"
-        state = "runs" if record.phase == RUNNING else f"is in phase {record.phase}"
-        return f"{dict(self.names)[record.pod]} still {state} after {self._options.timeout:.0f} s; {last}"
-
-    def _shown(self, found: Iterable[str]) -> str:
-        """Return the descriptions as lines, masked and escaped, whatever the pods wrote."""
-        return "\n".join(escaped(self._masked(line)) for line in found)
-
-    def _write_line(self, pod: str, line: str) -> None:
-        line = self._masked(line)
-        words = strip_sequences(line).strip()
-        if words:
-            self.records.change(pod, last_line=words)
-        self._display.line(pod, line)
+        return self.report.outcome(problems)
 
 
 def _failed(records: Sequence[PodRecord]) -> list[PodRecord]:
@@ -241,33 +194,3 @@ def replace_nslookup(workload: Workload) -> Workload:
                 container["command"] = [word.replace(NSLOOKUP, GETENT) for word in container["command"]]
                 notes.append(f"{short_name(pod)}: {container['name']} waits with `{GETENT}` instead of `{NSLOOKUP}`")
     return dataclasses.replace(workload, pods=pods, notes=tuple(notes))
-
-
-# --- secrets in the output of pods
-
-SHORTEST_VALUE = 4  # hiding a shorter value would hide half of every line, and such a value is no secret
-SHORTEST_LINE = 9  # a line of a file, such as a key's
-# A program that colours what it writes may begin a colour inside a value.
-_BETWEEN = f"(?:{SEQUENCE.pattern})*"
-
-
-class Masker:
-    """Hides the values of Secrets in a text that is not escaped yet: whole values, escaped forms, and lines."""
-
-    def __init__(self, secrets: Mapping[str, Mapping[str, bytes]]) -> None:
-        # the longest value first, because one value may begin with another
-        words = sorted(set(_words(secrets)), key=len, reverse=True)
-        self._words = re.compile("|".join(_BETWEEN.join(map(re.escape, word)) for word in words)) if words else None
-
-    def __call__(self, text: str) -> str:
-        return text if self._words is None else self._words.sub(MASK, text)
-
-
-def _words(secrets: Mapping[str, Mapping[str, bytes]]) -> Iterator[str]:
-    values = (value.decode(errors="replace").strip() for data in secrets.values() for value in data.values())
-    for value in values:
-        shortest = SHORTEST_LINE if "\n" in value else SHORTEST_VALUE
-        # a line ends at a line feed, and of a line that a carriage return overwrites the last state is shown
-        yield from (piece for line in re.split("[\r\n]", value) if len(piece := line.strip()) >= shortest)
-        if len(value) >= SHORTEST_VALUE:
-            yield from (value, escaped(value), json.dumps(value)[1:-1], repr(value)[1:-1])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trainform.errors import SandboxError
-from trainform.local.docker_daemon import docker_errors, one_line
+from trainform.local.docker_daemon import KINDS, docker_errors, find_labelled, one_line, remove_object
 from trainform.local.sandbox.real.node_files import FOLDER, RealNode
 
 LABEL = "trainform.sandbox"
@@ -37,12 +37,12 @@ class Containers:
     def __init__(self, client: Any, folder: Path) -> None:
         self._client = client
         place = str(folder.resolve())  # the same for every path that leads there
-        self._labels = {LABEL: place}
+        self._labels, self._label = {LABEL: place}, f"{LABEL}={place}"
         self._name = f"trainform-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
 
     def running(self) -> list[str]:
         """Return the ids of the nodes that run."""
-        return [str(each["Id"]) for each in self._client.containers(filters={"label": self._filter()})]
+        return [str(each["Id"]) for each in self._client.containers(filters={"label": self._label})]
 
     def memory_of_others(self) -> int:
         """Return the bytes that the real nodes of other sandboxes may use."""
@@ -86,7 +86,7 @@ class Containers:
         return f"{self._name}-{node.name}"
 
     def restart(self) -> int:
-        """Start all nodes anew, with all images, and return their number."""
+        """Restart all running nodes, which then have all images, and return their number."""
         found = self.running()
         for each in found:
             self._client.restart(each, timeout=0)
@@ -98,7 +98,7 @@ class Containers:
         return printed.decode(errors="replace").strip()
 
     def remove(self, *, claims: bool) -> None:
-        """Remove the nodes, the network, and the claims if `claims`, until none is left. The images stay."""
+        """Remove the nodes and the network, with `claims` also their data, until none is left. The images stay."""
         end = time.monotonic() + REMOVE_SECONDS
         while refusals := [*self._refusals(claims=claims)]:
             if time.monotonic() > end:
@@ -106,35 +106,19 @@ class Containers:
                 raise SandboxError(f"Docker cannot remove the real nodes: {refusals[0]}", fix)
             time.sleep(RETRY_SECONDS)
 
-    def remove_images(self) -> str:
-        """Remove the images of all real nodes on this machine; return "", or why they stay."""
-        try:
+    def remove_images(self) -> None:
+        """Remove the images of all real nodes on this machine."""
+        if IMAGES in [each["Name"] for each in self._client.volumes()["Volumes"] or []]:
             self._client.remove_volume(IMAGES)
-        except docker_errors() as error:
-            reason = one_line(error)
-            return "" if "no such volume" in reason.lower() else reason
-        return ""
-
-    def _filter(self) -> list[str]:
-        return [f"{key}={value}" for key, value in self._labels.items()]
 
     def _refusals(self, *, claims: bool) -> Iterator[str]:
-        """Remove everything; yield why something is still there."""
-        client, chosen = self._client, {"label": self._filter()}
-        volumes = (client.volumes(filters=chosen)["Volumes"] or []) if claims else []
-        found = [
-            *(
-                (client.remove_container, each["Id"], {"force": True, "v": True})
-                for each in client.containers(all=True, filters=chosen)
-            ),
-            *((client.remove_network, each["Id"], {}) for each in client.networks(filters=chosen)),
-            *((client.remove_volume, each["Name"], {}) for each in volumes),
-        ]
-        for remove, name, options in found:
-            try:
-                remove(name, **options)
-            except docker_errors() as error:
-                yield one_line(error)
+        """Remove everything once; yield Docker's reason for each object that it keeps."""
+        for kind in KINDS:
+            for name in find_labelled(self._client, kind, self._labels) if kind != "volume" or claims else ():
+                try:
+                    remove_object(self._client, kind, name)
+                except docker_errors() as error:
+                    yield one_line(error)
 
 
 def start_container(client: Any, body: dict[str, Any], name: str | None = None, files: bytes = b"") -> str:

@@ -13,8 +13,7 @@ import shutil
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
-
-from docker import APIClient
+from typing import TYPE_CHECKING
 
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
@@ -23,6 +22,9 @@ from trainform.local.docker_daemon import docker_errors, one_line
 from trainform.local.toolchain.cache import cache_folder, partial_folder, remove_partials
 from trainform.local.toolchain.debian import source_line
 from trainform.local.toolchain.running import run_logged
+
+if TYPE_CHECKING:
+    from docker import APIClient
 
 SUITE = "trixie"
 OFFICIAL = f"debian:{SUITE}-slim"

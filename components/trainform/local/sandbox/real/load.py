@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
-from trainform.errors import InputError, Problem, SandboxError
+from trainform.errors import SandboxError
+from trainform.local.docker_daemon import find_or_pull
 from trainform.local.sandbox.real.containers import IMAGES, start_container
 from trainform.local.toolchain.cache import cache_folder
 
@@ -18,12 +19,20 @@ IMPORTER = "trainform.importer"
 IMAGE = ("ctr", "--namespace", "k8s.io", "images")
 
 
-def load(client: Any, node_image: str, image: str, name: str | None, progress: Progress) -> list[str]:
-    """Import an image of Docker, and return the names under which pods find it: `name`, or its own, and its digests.
-    InputError if Docker does not have the image."""
-    found = _inspected(client, image)
+def load(
+    client: Any, node_image: str, image: str, name: str | None, running: Sequence[str], progress: Progress
+) -> tuple[list[str], bool]:
+    """Import an image of Docker, unless these running nodes have it.
+
+    Return the names under which pods find it (`name`, or its own, and its digests), and True if it was imported."""
+    found = find_or_pull(client, image, progress)
     names, temporary = names_of(found, image, name)
-    with hold(cache_folder() / "node-image" / "import.lock", f"loading {image}", progress):
+    if running and _is_loaded(client, running[0], names, full_name(temporary)):
+        return names, False
+    with (
+        progress.step(f"loading {image} for the real nodes"),
+        hold(cache_folder() / "node-image" / "import.lock", f"loading {image}", progress),
+    ):
         client.tag(found["Id"], *temporary.split(":"))
         try:
             with importer(client, node_image) as container:
@@ -34,53 +43,31 @@ def load(client: Any, node_image: str, image: str, name: str | None, progress: P
         finally:
             if found["RepoTags"]:  # otherwise Docker would remove the image with its only name
                 client.remove_image(temporary)
-    return names
+    return names, True
 
 
-def is_loaded(client: Any, container: str, image: str, name: str | None) -> bool:
+def _is_loaded(client: Any, container: str, names: Sequence[str], temporary: str) -> bool:
     """Return True if containerd in this running container has the image under all of its names."""
-    names, temporary = names_of(_inspected(client, image), image, name)
     rows = [line.split() for line in _run(client, container, [*IMAGE, "list"]).splitlines()]
     digests = {row[0]: row[2] for row in rows if len(row) > DIGEST}
-    return full_name(temporary) in digests and {digests.get(each) for each in names} == {digests[full_name(temporary)]}
-
-
-def is_here(client: Any, image: str) -> bool:
-    """Return True if Docker has the image, by name or id."""
-    try:
-        _inspected(client, image)
-    except InputError:
-        return False
-    return True
-
-
-def _inspected(client: Any, image: str) -> dict[str, Any]:
-    from docker.errors import ImageNotFound
-
-    try:
-        found: dict[str, Any] = client.inspect_image(image)
-    except ImageNotFound:
-        fix = f"`docker pull {image}`, or name one of those that `docker images` lists"
-        raise InputError([Problem("IMAGE", image, "is not an image of this machine's Docker", fix)]) from None
-    return found
+    return temporary in digests and {digests.get(each) for each in names} == {digests[temporary]}
 
 
 def names_of(found: dict[str, Any], image: str, name: str | None) -> tuple[list[str], str]:
-    """Return the names under which pods find the image, and the one by which it is recognised. found: what Docker says
-    of it."""
+    """Return the names under which pods find the image, and a name with its id. found: Docker's description."""
     names = map(full_name, references(image if name is None else name, found["RepoDigests"]))
     return [*dict.fromkeys(names)], f"trainform-loading:{found['Id'].removeprefix('sha256:')[:12]}"
 
 
 def references(name: str, digests: Iterable[str]) -> list[str]:
-    """Return the names to give: this one, and with the digests that registries gave the image."""
+    """Return this name, and the same repository with each digest of the image."""
     repository = name.partition("@")[0]
     repository = repository[: repository.rindex(":")] if ":" in repository.rpartition("/")[2] else repository
     return [name, *(f"{repository}@{digest.partition('@')[2]}" for digest in digests)]
 
 
 def full_name(name: str) -> str:
-    """Return the name as containerd has it: with registry, and with the tag `latest` where there is none."""
+    """Return the name as containerd has it: with registry, and with the tag `latest` if it has none."""
     first, _, rest = name.partition("/")
     if not rest:
         name = f"docker.io/library/{name}"
@@ -93,7 +80,7 @@ def full_name(name: str) -> str:
 def importer(client: Any, node_image: str) -> Iterator[str]:
     """Yield a container in which containerd has the volume of the images. It waits for another one's end."""
     host = {"Binds": [f"{IMAGES}:/images"], "Tmpfs": {"/run": "rw,exec"}}
-    for left in client.containers(all=True, filters={"label": IMPORTER}):  # of a load that was killed: one at a time
+    for left in client.containers(all=True, filters={"label": IMPORTER}):  # of a load that was killed
         client.remove_container(left, force=True, v=True)
     words = {"Entrypoint": ["/usr/lib/trainform/importer"], "Labels": {IMPORTER: ""}}
     body = {"Image": node_image, "HostConfig": host, "OpenStdin": True, "StdinOnce": True, **words}
@@ -108,7 +95,7 @@ def importer(client: Any, node_image: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def connected(stream: Any) -> Iterator[socket.socket]:
-    """Yield the socket of a stream of Docker's, and close both: the stream leaves its socket open."""
+    """Yield the socket of a stream from docker-py, and close both: the stream leaves its socket open."""
     connection: socket.socket = stream._sock
     try:
         yield connection

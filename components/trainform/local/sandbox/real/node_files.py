@@ -40,7 +40,7 @@ class RealNode(Struct, frozen=True):
 
 
 def chosen_nodes(pools: Sequence[NodePool], count: int, memory: int) -> list[RealNode]:
-    """Return that many nodes, spread over the pools as long as these have more. memory: bytes for all together."""
+    """Return nodes of the pools in turn, while these have more. memory: bytes for all together."""
     places = sorted((index, number) for number, pool in enumerate(pools) for index in range(pool.count))[:count]
     return [
         RealNode(f"{pools[number].name}-real-{index}", place, pools[number], memory // len(places))
@@ -49,8 +49,8 @@ def chosen_nodes(pools: Sequence[NodePool], count: int, memory: int) -> list[Rea
 
 
 def node_files(node: RealNode, server: str, certificates: Certificates, signed: Mapping[str, Path]) -> dict[str, bytes]:
-    """Return the content of each file. server: the URL of the API server for the nodes. signed: user -> certificate,
-    whose key lies next to it."""
+    """Return the content of each file. server: the API server's URL for nodes. signed: user -> certificate; its key is
+    next to it."""
     files = {
         "ca.crt": certificates.authority.read_bytes(),
         "kubelet.crt": signed[node.name].read_bytes(),
@@ -96,7 +96,7 @@ KUBELET = {
     "clusterDomain": DOMAIN,
     "resolvConf": f"{FOLDER}/resolv.conf",
     "containerRuntimeEndpoint": "unix:///run/containerd/containerd.sock",
-    "registerNode": False,  # the sandbox makes the object, with what the environment says; a new kubelet would drop it
+    "registerNode": False,  # a kubelet would create the Node without the resources of the pool
     "failSwapOn": False,
     "evictionHard": NO_EVICTION,
     "imageGCHighThresholdPercent": 100,  # images are shared by all nodes
@@ -133,7 +133,7 @@ def _network(pods: str) -> dict[str, Any]:
 
 
 def node_object(node: RealNode) -> dict[str, Any]:
-    """Return the Node. Its kubelet adds CPUs, memory and addresses, and keeps what it does not know."""
+    """Return the Node. Its kubelet adds CPUs, memory and addresses, and keeps other fields."""
     pool = node.pool
     labels = {"kubernetes.io/hostname": node.name, "kubernetes.io/os": "linux", NODES_LABEL: REAL, **pool.labels}
     return {
@@ -146,20 +146,14 @@ def node_object(node: RealNode) -> dict[str, Any]:
 
 
 def cluster_objects(gateway: str, port: int) -> dict[str, dict[str, Any]]:
-    """Return the objects for all real nodes, by API path: pods reach the API server, and CoreDNS may read names."""
-    rbac, user = "rbac.authorization.k8s.io", {"kind": "User", "name": DNS_USER}
-    read = {"verbs": ["list", "watch"]}
-    rules = [
-        {"apiGroups": [""], "resources": ["services", "pods", "namespaces"], **read},
-        {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], **read},
-    ]
-    role = {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": DNS_USER}, "rules": rules}
+    """Return the objects for all real nodes, by API path: the API server's address for pods, and CoreDNS's rights."""
+    rbac = "rbac.authorization.k8s.io"
     binding = {
         "apiVersion": f"{rbac}/v1",
         "kind": "ClusterRoleBinding",
         "metadata": {"name": DNS_USER},
-        "subjects": [{**user, "apiGroup": rbac}],
-        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": DNS_USER},
+        "subjects": [{"kind": "User", "name": DNS_USER, "apiGroup": rbac}],
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "view"},
     }
     endpoints = {
         "apiVersion": "discovery.k8s.io/v1",
@@ -170,7 +164,6 @@ def cluster_objects(gateway: str, port: int) -> dict[str, dict[str, Any]]:
         "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
     }
     return {
-        f"/apis/{rbac}/v1/clusterroles/{DNS_USER}": role,
         f"/apis/{rbac}/v1/clusterrolebindings/{DNS_USER}": binding,
         "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes": endpoints,
     }

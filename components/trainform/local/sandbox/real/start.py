@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
-from trainform.local.docker_daemon import docker_client, docker_errors, one_line
+from trainform.local import forward
+from trainform.local.docker_daemon import docker_client
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Authority, Certificates
 from trainform.local.sandbox.components import FORWARDER
 from trainform.local.sandbox.folder import Layout
+from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.sandbox.processes import Command
-from trainform.local.sandbox.real import forward
 from trainform.local.sandbox.real.containers import Containers
 from trainform.local.sandbox.real.image import ensure_image
-from trainform.local.sandbox.real.load import is_here, is_loaded, load
+from trainform.local.sandbox.real.load import load
 from trainform.local.sandbox.real.node_files import (
     DNS_USER,
     PROXY_USER,
@@ -42,7 +43,7 @@ LOAD_SECONDS = 600
 FEWER = "start fewer real nodes, or `sudo sysctl fs.inotify.max_user_instances=1024`: each kubelet needs some of them"
 NODE_IMAGE = "the image of the nodes"
 LEAST_MEMORY = 1 << 30
-SHARE = 0.75  # of the memory that is free, for all real nodes together
+SHARE = 0.75  # of the free memory, for all real nodes together
 _NODES = "/api/v1/nodes"
 
 
@@ -61,46 +62,20 @@ def ready_image(progress: Progress) -> str:
         return ensure_image(client, programs, progress)
 
 
-def load_image(image: str, name: str | None, folder: Path, progress: Progress) -> tuple[list[str], int]:
-    """Import an image for all real nodes; return its names, and how many nodes of the sandbox started anew."""
-    node_image = ready_image(progress)
-    with docker_client(LOAD_SECONDS, "a real node") as client:
-        with progress.step(f"loading {image}"):
-            names = load(client, node_image, image, name, progress)
-        return names, Containers(client, folder).restart()
+def load_images(images: Mapping[str, str | None], folder: Path, progress: Progress) -> tuple[list[str], int]:
+    """Import images that the nodes lack (image -> its name for pods; None: its own). `NODE_IMAGE` is the nodes' own.
 
-
-def ready_images(images: Mapping[str, str | None], folder: Path, progress: Progress) -> None:
-    """Load images that the nodes lack (image -> the name for pods; None: its own), pulled if Docker lacks them. Nodes
-    that run are started anew. The image `NODE_IMAGE` is that of the nodes."""
+    Return the names for pods, and how many running nodes of the sandbox were restarted."""
     node_image = ready_image(progress)
     with docker_client(LOAD_SECONDS, "a real node") as client:
         own = Containers(client, folder)
         running = own.running()
-        new = False
-        for given, name in images.items():
-            image = node_image if given == NODE_IMAGE else given
-            if not is_here(client, image):
-                with progress.step(f"pulling {image}"):
-                    _pull(client, image)
-            if running and is_loaded(client, running[0], image, name):
-                continue
-            with progress.step(f"loading {image} for the real nodes"):
-                load(client, node_image, image, name, progress)
-            new = True
-        if new and running:
-            own.restart()
-
-
-def _pull(client: Any, image: str) -> None:
-    try:
-        client.pull(image)
-    except docker_errors() as error:
-        reason = f"the image {image} is not on this machine, and cannot be pulled: {one_line(error)}"
-        fix = (
-            "`docker images` lists those that are here; `trainform rehearse --image NAME` runs all pods in one of them"
-        )
-        raise SandboxError(reason, fix) from None
+        loaded = [
+            load(client, node_image, node_image if image == NODE_IMAGE else image, name, running, progress)
+            for image, name in images.items()
+        ]
+        restarted = own.restart() if any(new for _, new in loaded) else 0
+    return [name for names, _ in loaded for name in names], restarted
 
 
 class RealNodes:
@@ -108,35 +83,36 @@ class RealNodes:
 
     def __init__(self, layout: Layout, api: Api, port: int, settings: SandboxSettings, image: str) -> None:
         self._layout, self._api, self._port, self._image = layout, api, port, image
-        with containers(layout.root) as made:
-            given = made.memory_of_others()
+        with containers(layout.root) as docker:
+            given = docker.memory_of_others()
         memory = int(max(psutil.virtual_memory().available - given, LEAST_MEMORY) * SHARE)
         self.nodes: Sequence[RealNode] = chosen_nodes(settings.pools, settings.real or 0, memory)
 
     def network(self) -> Command:
         """Create network and volumes; return the command that connects them to the API server."""
-        with containers(self._layout.root) as made:
-            made.remove(claims=False)
-            self.gateway = made.make_network()
+        with containers(self._layout.root) as docker:
+            docker.remove(claims=False)
+            self.gateway = docker.make_network()
         for path, manifest in cluster_objects(self.gateway, self._port).items():
             self._api.apply(path, manifest)
-        words = [forward.__file__, self.gateway, str(self._port)]
+        routes = [(self.gateway, self._port, [(LOOPBACK, self._port)])]
+        words = [forward.__file__, json.dumps(routes)]
         return Command(FORWARDER, Path(sys.executable), words, self._layout.log(FORWARDER))
 
     def start(self) -> None:
-        """Start the nodes: first the objects, with what the environment says, then the containers."""
+        """Create the Node objects, which kubelets do not create, then start the containers."""
         certificates = Certificates(self._layout.pki)
         signed = self._sign(certificates)
         for node in self.nodes:
             self._api.create(_NODES, node_object(node))
         server = f"https://{self.gateway}:{self._port}"
-        with containers(self._layout.root) as made:
+        with containers(self._layout.root) as docker:
             started = [
-                (node, made.start(node, self._image, node_files(node, server, certificates, signed)))
+                (node, docker.start(node, self._image, node_files(node, server, certificates, signed)))
                 for node in self.nodes
             ]
             for node in self.nodes:
-                made.write(node, {"peers": peers(started, node)})
+                docker.write(node, {"peers": peers(started, node)})
 
     def _sign(self, certificates: Certificates) -> dict[str, Path]:
         """Sign a certificate for each kubelet, and those of the programs that all nodes run."""
@@ -156,9 +132,9 @@ class RealNodes:
         ready, _ = nodes.count_nodes(self._api, nodes.REAL_NODES)
         if ready == len(self.nodes):
             return True
-        with containers(self._layout.root) as made:
-            if len(made.running()) < len(self.nodes):
-                printed = "\n".join(filter(None, map(made.output, self.nodes)))
+        with containers(self._layout.root) as docker:
+            if len(docker.running()) < len(self.nodes):
+                printed = "\n".join(filter(None, map(docker.output, self.nodes)))
                 fix = FEWER if "inotify" in printed else "`trainform sandbox down`, then start it again"
                 raise SandboxError("a real node has ended", fix, printed.splitlines())
         return False

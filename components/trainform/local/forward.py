@@ -1,7 +1,7 @@
-"""The program in a Service's container: it forwards each connection to one of the Service's pods, as kube-proxy does.
+"""A program that passes TCP connections on: to the pods of a Service, or from real nodes to the API server.
 
-This file alone is the program (`python3 -c`): it needs the standard library of any Python 3 and nothing of trainform.
-Its argument is JSON: a list of [port, [[host, port], …]].
+This file alone is the program: it needs the standard library of any Python 3 and nothing of trainform. Its argument is
+JSON: a list of [address, port, [[host, port], …]]. It listens there, and connects to the targets in turn.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-async def _serve(port: int, targets: list[tuple[str, int]]) -> None:
+async def _serve(address: str, port: int, targets: list[tuple[str, int]]) -> None:
     turns = itertools.count()
 
     async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first = next(turns)
         for number in range(len(targets)):
-            host, target = targets[(first + number) % len(targets)]
             try:
-                there = await asyncio.open_connection(host, target)
+                there = await asyncio.open_connection(*targets[(first + number) % len(targets)])
             except OSError:
                 continue
             await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
@@ -41,12 +40,12 @@ async def _serve(port: int, targets: list[tuple[str, int]]) -> None:
             break
         writer.close()
 
-    await asyncio.start_server(meet, "0.0.0.0", port)  # noqa: S104 - inside a container
+    await asyncio.start_server(meet, address, port)
 
 
-async def _main(routes: list[tuple[int, list[tuple[str, int]]]]) -> None:
-    for port, targets in routes:
-        await _serve(port, targets)
+async def _main(routes: list[tuple[str, int, list[tuple[str, int]]]]) -> None:
+    for route in routes:
+        await _serve(*route)
     await asyncio.Event().wait()
 
 
