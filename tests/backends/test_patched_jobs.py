@@ -24,7 +24,7 @@ FREE: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
                                 "podFailurePolicy": {"rules": []}}}}}}}),
     ("trainer", NODE, "job", {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}),
     ("kubeflow", RICH, "job", {"spec": {"runPolicy": {"backoffLimit": 1, "managedBy": "kueue.x-k8s.io/multikueue"}}}),
-    ("kubedl", RICH, "job", {"spec": {"modelVersion": {"modelName": "resnet"}, "cacheBackend": {"name": "hot"}}}),
+    ("kubedl", RICH, "job", {"spec": {"cacheBackend": {"name": "hot"}}}),
 ]  # fmt: skip
 """What clusters run, and the plan says nothing of."""
 

@@ -33,34 +33,13 @@ def test_an_error_of_the_engine_has_a_fix_and_no_secrets(
     assert last.startswith(f"  fix: {fix}")
 
 
-def test_variables_that_show_secrets_do_not_reach_the_engine(
-    pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("option", ["SHOW_SECRETS", "CWD", "CONFIG_FILE", "CONFIG"])
+def test_variables_that_show_secrets_or_other_files_do_not_reach_the_engine(
+    option: str, pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PULUMI_OPTION_SHOW_SECRETS", "true")
-    pulumi.write_text('#!/bin/sh\nprintf \'{"set": "%s"}\' "$PULUMI_OPTION_SHOW_SECRETS"\n')
+    monkeypatch.setenv(f"PULUMI_OPTION_{option}", "true")
+    pulumi.write_text(f'#!/bin/sh\nprintf \'{{"set": "%s"}}\' "$PULUMI_OPTION_{option}"\n')
     assert exported("resnet.prod", tmp_path) == {"set": ""}
-
-
-@pytest.mark.parametrize(
-    ("variable", "why"),
-    [
-        ("PULUMI_OPTION_CWD", "leads Pulumi to another project than this one"),
-        ("PULUMI_OPTION_CONFIG_FILE", "gives Pulumi another config than the stack's own file, which trainform reads"),
-        ("PULUMI_OPTION_CONFIG", "makes Pulumi write values into the stack's file"),
-    ],
-)
-def test_a_variable_by_which_the_engine_takes_other_files_is_refused(
-    variable: str, why: str, pulumi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever is compared before `pulumi destroy` or `up`, the engine would work elsewhere, or with other values."""
-    pulumi.write_text("#!/bin/sh\ntouch started\necho '{}'\n")
-    monkeypatch.setenv(variable, "x")
-    with pytest.raises(TrainformError) as raised:
-        exported("resnet.prod", tmp_path)
-    assert raised.value.lines() == [f"{variable} is set, which {why}", f"  fix: `unset {variable}`"]
-    assert not (tmp_path / "started").exists()
-    monkeypatch.setenv(variable, "")
-    assert exported("resnet.prod", tmp_path) == {}
 
 
 @pytest.mark.parametrize("text", ["[]", '"x"', "null", "7"])

@@ -23,9 +23,9 @@ from tests.engine.programs import stack_of
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome, seconds_of
-from trainform.deployed.releases.source import labels_of_pods
 from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body
+from trainform.manifests.objects import pod_selector
 
 pytestmark = pytest.mark.proof("the outcome of a job, and its restarts, on every operator")
 
@@ -87,7 +87,7 @@ class Jobs:
     def outcome(self, name: str) -> Outcome:
         """By the pods that are left: an operator deletes some at the end."""
         plan = self.rendered[name].plan
-        labels = labels_of_pods(plan.experiment, plan.revision).items()
+        labels = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}.items()
         pods = [
             pod for pod in self.live.find_all("pods", plan.namespace) if labels <= pod["metadata"]["labels"].items()
         ]

@@ -110,7 +110,7 @@ def test_what_a_preview_does_not_know_is_told_and_stops_the_update(project: Proj
     preview = project.pulumi("preview", *PACK, "-s", stack).succeeded()
     assert "[advisory]" in preview
     assert "train is not checked in full" in preview
-    assert "known only at `pulumi up`: spec.tasks.0.template.spec.containers.0.image" in preview
+    assert "known only at `pulumi up`: spec.tasks[0].template.spec.containers[0].image" in preview
     assert "TF-IMG-1" in preview
     update = project.pulumi("up", "--yes", "--skip-preview", *PACK, "-s", stack).failed()
     assert "[mandatory]" in update

@@ -24,7 +24,6 @@ def main(**fields: Any) -> dict[str, Any]:
     [
         ({"spec": {"nodeSelecter": {"pool": "a"}}}, "spec.nodeSelecter", "write nodeSelector, or remove it"),
         (main(gpus=8), "spec.containers.main.gpus", "remove it; known: args, command"),
-        ({"spec": {"containers": {"mian": {"tty": True}}}}, "spec.containers.mian", "write `main`, or add `image`"),
         (
             {"spec": {"terminationGracePeriodSeconds": "soon"}},
             "spec.terminationGracePeriodSeconds",

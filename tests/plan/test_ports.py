@@ -147,45 +147,7 @@ def test_a_port_of_the_node_is_the_declared_one() -> None:
     assert reasons(network=HOST, roles=extra) == {}
 
 
-TORCHRUN = {"script": "/app/train.py"}
 SERVICE = {"addresses": "service"}
-
-
-def torchrun(*words: str) -> dict[str, Any]:
-    return {"launcher": {"torchrun": {**TORCHRUN, "launcher_args": [*words]}}}
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--master-port", "4711"],
-        ["--master_port=4711"],
-        ["--rdzv-endpoint", "$(MASTER_ADDR):4711"],
-        ["--log-dir=/tmp", "--rdzv_endpoint=$(MASTER_ADDR):4711"],
-    ],
-)
-def test_a_port_in_an_option_of_the_launcher(words: list[str]) -> None:
-    """It comes behind the plan's and wins, as a variable does."""
-    place = len(words) - (1 if "=" in words[-1] else 2)
-    field = f"launcher.torchrun.launcher_args[{place}]"
-    assert reasons(network=HOST, **torchrun(*words)).keys() == {field}
-    (reason,) = reasons(network=SERVICE, **torchrun(*words)).values()
-    assert reason == "rank 0 has a Service of its own, in which its peers reach the port 29500 alone"
-    assert reasons(**torchrun(*words)) == {}, "on the pod network all ports are the pod's own"
-
-
-@pytest.mark.parametrize(
-    ("launcher", "word"),
-    [
-        ({"accelerate": {**TORCHRUN, "processes_per_node": 1}}, "--main_process_port=4711"),
-        ({"deepspeed": TORCHRUN}, "--master_port=4711"),
-    ],
-)
-def test_a_port_in_an_option_of_other_launchers(launcher: dict[str, Any], word: str) -> None:
-    (kind,) = launcher
-    roles = {"master": {"accelerators": {"a800": 1}}, "worker": {"replicas": 2, "accelerators": {"a800": 1}}}
-    parts: dict[str, Any] = {"launcher": {kind: {**launcher[kind], "launcher_args": [word]}}, "roles": roles}
-    assert reasons(network=SERVICE, **parts).keys() == {f"launcher.{kind}.launcher_args[0]"}
 
 
 def test_a_port_behind_a_service_is_the_constant_one() -> None:

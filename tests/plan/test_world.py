@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rendering import job_problems
-from tests.support.samples import WITH_EXTRAS, environment, experiment, job, plan, pod, reasons
+from tests.support.samples import WITH_EXTRAS, experiment, job, plan, pod, reasons
 from trainform.plan.world import (
     first_ranked,
     has_tf_config,
@@ -334,40 +333,8 @@ def test_pods_of_an_elastic_job_come_back() -> None:
         ({"restart": "3 times", "roles": {"worker": {"max_retry": 3}}},
          {"roles.worker.max_retry": "the role has `restart: 3 times` too, which sets the same number"}),
         ({"restart": "on-failure", "roles": {"worker": {"max_retry": 3}}}, {}),
-        ({"restart": "all-when-evicted", "roles": {"master": {"restart": "never"}, "worker": {"restart": "2 times"}}},
-         {"restart": "the value has no effect, since every role that trains has its own `restart`"}),
-        ({"restart": "all-when-evicted", "roles": {"worker": {"restart": "never"}, "watcher": WATCHERS}},
-         {"restart": "the value has no effect, since every role that trains has its own `restart`"}),
         ({"restart": "all-when-evicted", "roles": {"master": {"restart": "never"}, "worker": {}}}, {}),
     ],
 )  # fmt: skip
 def test_rules(parts: dict[str, Any], found: dict[str, str]) -> None:
     assert reasons(**parts) == found
-
-
-@pytest.mark.parametrize("where", ["job", "role"])
-@pytest.mark.parametrize(
-    ("given", "replaced"),
-    [
-        ([ON_FAILURE, ON_EVICTION], None),
-        ([ON_EVICTION, policy("Unknown", "AbortJob"), {"exit_code": 2, "action": "AbortJob"}], None),
-        ([ON_ANYTHING], None),
-        ([policy("PodFailed", "TerminateJob")], "RestartJob upon PodFailed by TerminateJob"),
-        ([policy("PodEvicted", "RestartPod")], "RestartJob upon PodEvicted by RestartPod"),
-        ([policy("*", "AbortJob")], "RestartJob upon PodFailed by AbortJob"),
-        ([], "RestartJob upon PodFailed by nothing"),
-    ],
-)
-def test_restart_with_policies_that_replace_its_defaults(where: str, given: list[Any], replaced: str | None) -> None:
-    """Nothing is left out silently."""
-    words: dict[str, Any] = {"restart": "all-when-evicted"}
-    nothing: dict[str, Any] = {}
-    of_job, of_role = (words, nothing) if where == "job" else (nothing, words)
-    path = "restart" if where == "job" else "roles.worker.restart"
-    told = {} if replaced is None else {path: f"the value has no effect: `policies` replace {replaced}"}
-    assert reasons(**of_job, policies=given, roles={"worker": of_role}) == told
-    assert reasons(**of_job, roles={"worker": {**of_role, "policies": given}}) == told
-    made = experiment(**of_job, policies=given, roles={"master": of_role, "worker": of_role})
-    places = 1 if where == "job" else 2
-    assert len(job_problems(made, environment())) == (0 if replaced is None else places), "once for each place"
-    assert reasons(restart="on-failure", policies=given) == {}, "containers are started again all the same"

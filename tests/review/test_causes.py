@@ -99,14 +99,6 @@ def test_a_changed_field_of_an_experiment_is_exactly_the_cause() -> None:
     assert len(seen) > 12, seen
 
 
-def test_an_image_is_the_one_that_the_nodes_pull() -> None:
-    mirrored = {**CLUSTER, "registries": {"registry.example.com": "mirror.prod.example.com/hub"}}
-    sides = [deployed({**LORA, "image": f"registry.example.com/ai/train:{tag}"}, mirrored) for tag in ("1", "2")]
-    (change,) = causes(job_review(*sides)).changes
-    names = [f"mirror.prod.example.com/hub/ai/train:{tag}" for tag in ("1", "2")]
-    assert (change.place.path, change.before, change.after) == ("image", *names)
-
-
 def test_the_order_of_roles_is_that_of_the_ranks() -> None:
     roles = {"chief": {"replicas": 1}, "worker": {"replicas": 2}}
     (made,) = found({**JOB, "roles": roles}, {**JOB, "roles": dict(reversed(roles.items()))}).changes

@@ -100,10 +100,6 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "pod runs as root": case(BASELINE, pod__runAsUser=0),
     "container runs as root": case(BASELINE, main__securityContext__runAsUser=0),
     "another user": case(ALL, main__securityContext__runAsUser=1),
-    "Windows": case(ALL, spec__os={"name": "windows"}, spec__securityContext={"runAsNonRoot": True},
-        main__securityContext={}, before__securityContext=None),
-    "Windows that may run as root": case(BASELINE, spec__os={"name": "windows"}, spec__securityContext={},
-        main__securityContext={}, before__securityContext={}),
 }  # fmt: skip
 
 

@@ -1,8 +1,7 @@
 """The contract of a backend, the backends by name, and the pod templates in the objects that they render.
 
-A path into an object has dots between names, and `*` for every item of a list or value of a mapping. Everything after
-`labels.` or `annotations.` is one name, since such keys contain dots themselves. A program may have written the object,
-so fields can be missing or have wrong types.
+A path into an object has dots between names, and `*` for every item of a list or value of a mapping. A program may have
+written the object, so fields can be missing or have wrong types.
 """
 
 from __future__ import annotations
@@ -32,18 +31,10 @@ Place = tuple[str, ...]
 
 def places(body: Any, path: str) -> Iterator[tuple[dict[str, Any], str, Place]]:
     """Yield every value at the path: the mapping that holds it, its key there, and its place."""
-    *above, last = _words(path)
+    *above, last = path.split(".")
     for holder, place in _reached(body, above, ()):
         if isinstance(holder, dict) and last in holder:
             yield holder, last, (*place, last)
-
-
-def _words(path: str) -> list[str]:
-    for keys in ("labels", "annotations"):
-        above, found, key = path.partition(f"{keys}.")
-        if found:
-            return [*above.split(".")[:-1], keys, key]
-    return path.split(".")
 
 
 def _reached(body: Any, words: Sequence[str], above: Place) -> Iterator[tuple[Any, Place]]:

@@ -1,7 +1,4 @@
-"""The parts of a job that the environment's rules judge, and the waivers that its objects carry.
-
-KubeDL adds containers, images and volumes for annotations and fields that a patch may set.
-"""
+"""The parts of a job that the environment's rules judge, and the waivers that its objects carry."""
 
 from __future__ import annotations
 
@@ -17,55 +14,9 @@ from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_L
 from trainform.manifests.manifest import Manifest, mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
-from trainform.rules.limits.rule import AddOn, Judged, Judgement, Named
+from trainform.rules.limits.rule import ADD_ON, CACHE, Judged, Judgement, Named
 from trainform.spec.experiment import Experiment
 from trainform.spec.limits import Waiver
-
-ANNOTATIONS = {"kubedl.io/git-sync-config": "docker.io/kubedl/git-sync:v1", "kubedl.io/tensorboard-config": None}
-"""Annotations of which KubeDL makes a container, and the image that it takes if they name none; None for that of the
-job. Source: KubeDL 0.5.0, pkg/code_sync and pkg/tensorboard."""
-# The type of volume of each storage of a model. Source: KubeDL 0.5.0, apis/model/v1alpha1.
-_STORAGE = {"nfs": "nfs", "AWSEfs": "csi", "localStorage": "hostPath"}
-
-
-def add_ons(key: str, body: dict[str, Any]) -> Iterator[AddOn]:
-    """Yield the add-ons of the object with this key; none for objects of other operators."""
-    annotations = mapping(mapping(body.get("metadata")).get("annotations"))
-    for name in ANNOTATIONS.keys() & annotations.keys():
-        settings = _settings(annotations[name])
-        # Go reads names in any case, and takes the last one
-        images = [str(value) for field, value in settings if field.lower() == "image" and value]
-        default = ANNOTATIONS[name]
-        variables = [text for field, value in settings if field.lower() == "envs" for text in _texts(value)]
-        found = images if images or default is None else [default]
-        yield AddOn(key, f"metadata.annotations.{name}", images=tuple(found), variables=tuple(variables))
-    spec = mapping(body.get("spec"))
-    model = mapping(spec.get("modelVersion"))
-    if "imageRepo" in model:
-        yield AddOn(key, "spec.modelVersion.imageRepo", repository=str(model["imageRepo"]))
-    for kind, source in mapping(model.get("storage")).items():
-        path = mapping(source).get("path")
-        yield AddOn(key, f"spec.modelVersion.storage.{kind}", volume=_STORAGE.get(kind, kind), path=str(path))
-    if spec.get("cacheBackend"):
-        yield AddOn(key, "spec.cacheBackend", is_cache=True)
-
-
-def _settings(text: Any) -> list[tuple[str, Any]]:
-    """Return the settings of an annotation as pairs. Text that is not JSON may name any image."""
-    try:
-        pairs = json.loads(text, object_pairs_hook=list)
-    except (TypeError, ValueError, RecursionError):
-        return [("image", "?")]
-    return [pair for pair in pairs if isinstance(pair, tuple)] if isinstance(pairs, list) else []
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, str):
-        yield value
-
 
 _FIELDS = {
     "queue": ("queue", defaults.VOLCANO),
@@ -73,19 +24,25 @@ _FIELDS = {
     "priorityClassName": ("priority_class", None),
     "ttlSecondsAfterFinished": ("ttl", None),
     "managedBy": ("manager", None),
+    "cacheBackend": (CACHE, None),
+    "modelVersion": (ADD_ON, None),
 }
 """What the operators call these fields, wherever they have them. Only specs are searched, without the pod templates in
-them."""
+them. For the last two KubeDL 0.5.0 adds pods, images and volumes (apis/model/v1alpha1)."""
 _OPERATORS = (
     "jobset.sigs.k8s.io/jobset-controller",
     "kubeflow.org/training-operator",
     "trainer.kubeflow.org/trainjob-controller",
 )
 """The managers that mean the operator itself."""
+_NO_NAMES: tuple[Any, ...] = ("", {}, *_OPERATORS)
 _METADATA = (
     ("annotations", QUEUE_ANNOTATION, "queue", defaults.VOLCANO),
     ("labels", QUEUE_LABEL, "queue", defaults.KUEUE),
     ("labels", "kueue.x-k8s.io/priority-class", "priority_class", defaults.KUEUE),
+    # KubeDL makes a container of each, of any image: pkg/code_sync and pkg/tensorboard
+    ("annotations", "kubedl.io/git-sync-config", ADD_ON, None),
+    ("annotations", "kubedl.io/tensorboard-config", ADD_ON, None),
 )
 
 
@@ -112,8 +69,8 @@ def _names(body: Any, path: str, key: str, *, below: bool = False) -> Iterator[N
     yield from _names_in_metadata(body, path, key, None)
     for field, value in body.items() if below else [("spec", body.get("spec"))]:
         where = f"{path}.{field}" if path else field
-        if field in _FIELDS and isinstance(value, str | int) and value not in ("", *_OPERATORS):
-            what, admission = _FIELDS[field]
+        what, admission = _FIELDS.get(field, ("", None))
+        if what and isinstance(value, dict if what in (ADD_ON, CACHE) else str | int) and value not in _NO_NAMES:
             yield Named(what, admission, where, value, key)
         elif field != "metadata":
             yield from _names(value, where, key, below=True)
@@ -133,7 +90,7 @@ def judged_object(key: str, body: dict[str, Any], templates: Sequence[Template],
     names = named({key: body}, templates)
     queues = (name.value for name in names if name.what == "queue" and name.admission == admission)
     queue = next((str(value) for value in queues if value is not None), None)
-    return Judged({key: body}, tuple(templates), queue=queue, names=names, add_ons=tuple(add_ons(key, body)))
+    return Judged({key: body}, tuple(templates), queue=queue, names=names)
 
 
 def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest], backend: Backend) -> Judged:
@@ -150,7 +107,6 @@ def judged_job(experiment: Experiment, plan: Plan, manifests: Sequence[Manifest]
         frozenset(manifest.key for manifest in manifests if manifest.keep),
         frozenset(role.name for role in plan.ranked),
         plan.admission in backend.ADMISSIONS,
-        tuple(add_on for key, body in objects.items() for add_on in add_ons(key, body)),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from trainform.backends.backend import Backend
 from trainform.backends.outcome import ends_by
 from trainform.backends.refusals import support_notes
+from trainform.console.sections import listed
 from trainform.errors import list_names
 from trainform.manifests.manifest import Manifest, mappings
 from trainform.manifests.templates import Template
@@ -122,7 +123,7 @@ def _no_end(plan: Plan, ends_with: Collection[Ending]) -> _Found:
         kind, count = ("", 0) if role.accelerators is None else role.accelerators
         held[kind] = held.get(kind, 0) + role.replicas * count
     accelerators = "".join(f", with {count} {kind}," for kind, count in held.items() if count)
-    values = {"role": plan.ending_role, "others": _listed([role.name for role in others]) + accelerators}
+    values = {"role": plan.ending_role, "others": listed([role.name for role in others]) + accelerators}
     patched = patched_endings(plan)
     if patched:
         yield "patched-end", {**values, "fields": list_names(patched, _MOST_PATHS)}
@@ -209,9 +210,9 @@ def _written_at_once(experiment: Experiment, plan: Plan) -> _Found:
     for step, place, running, fix in steps:
         claims = _shared(running)
         if claims:
-            listed = ", ".join(f"{claim} ({path})" for claim, path in claims.items())
+            named = ", ".join(f"{claim} ({path})" for claim, path in claims.items())
             values = {"step": step.name, "place": place, "pods": sum(role.replicas for role in running), "fix": fix}
-            yield "written-at-once", {**values, "claims": f"the {'claim' if len(claims) == 1 else 'claims'} {listed}"}
+            yield "written-at-once", {**values, "claims": f"the {'claim' if len(claims) == 1 else 'claims'} {named}"}
 
 
 def _shared(roles: Sequence[RolePlan]) -> dict[str, str]:
@@ -232,11 +233,6 @@ def _patched(plan: Plan) -> _Found:
     paths = [leaf for path, patch in patches.items() if patch for leaf in patched_paths(patch, path)]
     if paths:
         yield "patched", {"paths": list_names(paths, _MOST_PATHS)}
-
-
-def _listed(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def patched_endings(plan: Plan) -> list[str]:

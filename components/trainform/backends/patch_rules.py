@@ -5,8 +5,7 @@ Only an experiment with patches imports this.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -27,7 +26,7 @@ from trainform.backends.owned import (
 from trainform.backends.refusals import is_able
 from trainform.errors import MASK, Problem, list_names, shorten
 from trainform.manifests.env import PodConventions
-from trainform.manifests.manifest import RECORD_KEY, Manifest, mapping, override_key
+from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
 from trainform.manifests.models import KINDS, METADATA, POD_TEMPLATE, Violation, violations
 from trainform.manifests.pods import PodTemplate, user_template
 from trainform.manifests.templates import Template
@@ -36,6 +35,7 @@ from trainform.plan.model import Group, Plan, RolePlan
 from trainform.plan.variables import VARIABLES
 from trainform.spec.environment import Environment
 from trainform.spec.layers import merge_patch
+from trainform.spec.names import did_you_mean
 from trainform.spec.read import join_path
 
 _OF_ROLE = "roles.*."
@@ -67,7 +67,7 @@ class _Rules(Struct, frozen=True):
             return user_template(self.plan, structs.replace(role, overrides=patch), group, self.conventions)
 
         before, after = template({}), template(role.overrides)
-        found = [*_unknown_containers(role.overrides, before), *violations(after, POD_TEMPLATE)]
+        found = [*violations(after, POD_TEMPLATE)]
         patch = _valid(role.overrides, found)
         changes = pod_changes(role.name, before, template(patch), self._owned(role))
         return self._result(f"roles.{role.name}.pod_overrides", found, patch, changes)
@@ -220,18 +220,6 @@ def _fix(change: Change, part: Place, backend: Backend) -> str:
     return f"remove it, and write `{field.replace('storage.*.', '')}`{of_role}"
 
 
-def _unknown_containers(patch: Mapping[str, Any], rendered: Mapping[str, Any]) -> Iterator[Violation]:
-    """Yield containers that a patch names, that the pod does not have, and that are no new ones without an image."""
-    for field in ("containers", "initContainers"):
-        known = [container["name"] for container in rendered["spec"].get(field, ())]
-        for name, value in mapping(mapping(patch.get("spec")).get(field)).items():
-            if isinstance(value, dict) and "image" not in value and name not in known:
-                near = [*difflib.get_close_matches(name, known, 1), *(known if len(known) == 1 else ())]
-                meant = f"write `{near[0]}`" if near else f"known: {list_names(known)}" if known else "remove it"
-                reason = "the pod has no container of this name, and a new one needs an image"
-                yield Violation(("spec", field, name), reason, f"{meant}, or add `image` for a new one")
-
-
 def _unknown_keys(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
     for key in plan.manifest_overrides:
         path = f"manifest_overrides.{key}"
@@ -239,8 +227,7 @@ def _unknown_keys(plan: Plan, known: Collection[str]) -> Iterator[Problem]:
             reason = "the object is the record of what is deployed, and trainform alone writes it"
             yield Problem(path, None, reason, "remove the patch")
         elif key not in known:
-            near = difflib.get_close_matches(key.lower(), [*known], 1)
-            fix = f"did you mean {near[0]}?" if near else f"known: {list_names([*known])}"
+            fix = did_you_mean(key.lower(), known) or f"known: {list_names([*known])}"
             if key in ("metadata", "spec"):
                 fix = f"write it below the key of an object: `manifest_overrides: {{job: {{{key}: …}}}}`"
             yield Problem(path, None, "the experiment has no object of this name", fix)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -129,7 +128,7 @@ def _outcomes(rows: Sequence[Row], environments: Sequence[Environment]) -> list[
 def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Path) -> dict[str, Any]:
     """Return a row as data. drift: None without `--drift`. stack: None if it belongs to another project or checkout, or
     if its file cannot be read."""
-    from trainform.deployed.overview import age
+    from trainform.cluster.live_drift import age, utc_now
 
     release = None if stack is None else stack.stack.release
     cost = None if row.cost is None else {"amount": float(row.cost.amount), "currency": row.cost.currency}
@@ -139,7 +138,7 @@ def _described(row: Row, drift: str | None, stack: ProjectStack | None, root: Pa
         "release": release,
         "follows": UNKNOWN if stack is None else "file" if release is None else "release",
         "cost_per_hour": cost,
-        "age": age(row.created, datetime.datetime.now(datetime.UTC)),
+        "age": age(row.created, utc_now()),
         DRIFT: drift,
     }
 

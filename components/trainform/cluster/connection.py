@@ -52,10 +52,6 @@ class ImpersonatingUser(User, omit_defaults=True, rename=_NAMES):
     as_extra: dict[str, list[str]] | None = None
 
 
-class _NoSandboxContextError(ConfigError):
-    """The sandbox's kubeconfig does not have the context."""
-
-
 def cluster_name(context: str | None) -> str:
     """Return the name of the cluster for a message."""
     return f"the cluster of context {context}" if context is not None else "the cluster of the current context"
@@ -81,8 +77,7 @@ def choose_config(context: str | None) -> SingleConfig:
             kubeconfig = _kubeconfig(context)
         if context is not None and context not in kubeconfig.contexts:
             known = [str(name) for name in kubeconfig.contexts]
-            kind = _NoSandboxContextError if defaults.SANDBOX_CONTEXT in known else ConfigError
-            raise kind(f"the kubeconfig has no such context; it has {list_names(known) if known else 'none'}")
+            raise ConfigError(f"the kubeconfig has no such context; it has {list_names(known) if known else 'none'}")
         config = kubeconfig.get(context)
         if config is None:
             raise ConfigError("the kubeconfig has no current context")
@@ -94,14 +89,11 @@ def choose_config(context: str | None) -> SingleConfig:
 def unusable_kubeconfig(context: str | None, error: Exception) -> ClusterError:
     """Return the error for a kubeconfig that cannot be used."""
     reason = f"the kubeconfig has no {error}" if isinstance(error, KeyError) else _reason(error)
-    return ClusterError(f"cannot connect to {cluster_name(context)}: {reason}", _config_fix(error, context))
-
-
-def _config_fix(error: Exception, context: str | None) -> str:
-    """Return the fix. A kubeconfig of the sandbox lacks the context if it was started without the environment."""
-    elsewhere = "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`"
-    here = f"on the sandbox: `{sandbox_up(meant=_environment_of(context))}`"
-    return f"{here}; elsewhere: {elsewhere}" if isinstance(error, _NoSandboxContextError) else f"{elsewhere}; {here}"
+    fix = (
+        "set KUBECONFIG or `cluster.context` of the environment; known contexts: `kubectl config get-contexts`; on the "
+        f"sandbox: `{sandbox_up(meant=_environment_of(context))}`"
+    )
+    return ClusterError(f"cannot connect to {cluster_name(context)}: {reason}", fix)
 
 
 def _environment_of(context: str | None) -> str | None:

@@ -279,3 +279,17 @@ def writer(manager: str, written: str, read_at: str) -> str:
 def utc_now() -> str:
     """Return the time in UTC, to the second (RFC 3339)."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def age(since: str, now: str) -> str:
+    """Return how long something has lasted: `16 h`; empty if one of the times cannot be read."""
+    try:
+        lasted = datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(since)
+    except (TypeError, ValueError):
+        return ""
+    minutes = max(0, int(lasted.total_seconds()) // 60)
+    if minutes < 1:
+        return "less than a minute"
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} d"

@@ -26,22 +26,15 @@ _FIXES = {
     ),
 }
 
-# Options of the engine that show secrets, write files, or change its output. Each is a variable too.
-_SHOW_SECRETS = ("debug", "logtostderr", "logflow", "verbose", "show-secrets", "tracing", "otel-traces", "event-log")
-_WRITE_FILES, _CHANGE_OUTPUT = ("save-plan", "import-file"), ("output", "json", "stack", "diff")
-# Options by which Pulumi would read other files than trainform. As a variable each holds for every command.
-_ELSEWHERE = {
-    "cwd": "leads Pulumi to another project than this one",
-    "config-file": "gives Pulumi another config than the stack's own file, which trainform reads",
-    "config": "makes Pulumi write values into the stack's file",
-}
-
-
-def _variable(option: str) -> str:
-    return f"PULUMI_OPTION_{option.replace('-', '_').upper()}"
-
-
-_DEBUGGING = ("PULUMI_DEBUG_", *map(_variable, _SHOW_SECRETS + _WRITE_FILES + _CHANGE_OUTPUT))
+# Options of the engine, each a variable too: by some it shows secrets, by others it writes files, changes its output,
+# or reads other files than trainform.
+_OPTIONS = (
+    *("debug", "logtostderr", "logflow", "verbose", "show-secrets", "tracing", "otel-traces", "event-log"),
+    *("save-plan", "import-file"),
+    *("output", "json", "stack", "diff"),
+    *("cwd", "config-file", "config"),
+)
+_NOT_PASSED = ("PULUMI_DEBUG_", *(f"PULUMI_OPTION_{option.replace('-', '_').upper()}" for option in _OPTIONS))
 _SHORTEST_SECRET = 8
 _FOLDER = "PWD"  # the shell's folder, whose name looks like that of a password
 
@@ -55,11 +48,8 @@ def pulumi() -> str:
 
 
 def engine_environ() -> dict[str, str]:
-    """Return the engine's variables, without those that show secrets. TrainformError for one of `_ELSEWHERE`."""
-    for option, why in _ELSEWHERE.items():
-        if os.environ.get(_variable(option)):
-            raise TrainformError(f"{_variable(option)} is set, which {why}", f"`unset {_variable(option)}`")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_DEBUGGING)}
+    """Return the engine's variables, without those of `_OPTIONS`."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(_NOT_PASSED)}
     return kept | {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 
 

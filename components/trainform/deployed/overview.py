@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -162,14 +161,3 @@ def _pod(body: Any) -> tuple[Job, str]:
     labels = mapping(mapping(body.get("metadata")).get("labels"))
     job = str(labels.get(defaults.NAME_LABEL, "")), str(labels.get(defaults.REVISION_LABEL, ""))
     return job, str(mapping(body.get("status")).get("phase", ""))
-
-
-def age(created: str, now: datetime.datetime) -> str:
-    """Return the age in its two largest units: `3d 4h`; "" for no time."""
-    try:
-        seconds = max(0, int((now - datetime.datetime.fromisoformat(created)).total_seconds()))
-    except (TypeError, ValueError):  # TypeError: without a zone
-        return ""
-    parts = [(seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "m"), (seconds % 60, "s")]
-    first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
-    return " ".join(f"{number}{unit}" for number, unit in parts[first : first + 2] if number or unit == "s")

@@ -143,6 +143,14 @@ def shown(difference: Difference) -> tuple[Any, Any]:
     return (None if before is None else MASK), (None if after is None else CHANGED_MASK)
 
 
+def places_of(value: Any, tree: Any, keys: Keys = ()) -> list[str]:
+    """Return the paths at which the value stands in a tree of plain data."""
+    if tree == value:
+        return [join_path(keys)]
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    return [path for key, item in items for path in places_of(value, item, (*keys, key))]
+
+
 def is_reference(value: object) -> bool:
     """Return True for a variable's value that comes from a Secret, as an experiment or as a pod says it."""
     return isinstance(value, Mapping) and not value.keys().isdisjoint(REFERENCES)

@@ -14,7 +14,7 @@ from msgspec import structs
 from trainform import defaults
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_job
-from trainform.deployed.releases.evidence import check_program_gates
+from trainform.deployed.releases.evidence import check_gates
 from trainform.errors import InputError, Problem
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob
@@ -81,7 +81,7 @@ class TrainingJob(pulumi.ComponentResource):
         text. The preflight does not look for them; name their resources in `depends_on` of `opts`.
         """
         with as_run_error():
-            job = check_program_gates(check_experiment(experiment, environment, run)).or_raise()
+            job = check_gates(check_experiment(experiment, environment, run)).or_raise()
             _refuse_unknown_names(expected_secrets)
         self._register(name, job, opts, expected_secrets)
 

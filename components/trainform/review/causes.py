@@ -8,10 +8,9 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform.backends.backend import BACKENDS
+from trainform.console.sections import listed
 from trainform.job.render import change_in_job
 from trainform.manifests.differences import Difference, Keys, differences, shown
-from trainform.manifests.manifest import mapping
-from trainform.plan.images import pulled
 from trainform.plan.record import Record
 from trainform.review.context import JobReview
 from trainform.review.model import Change, Place
@@ -22,7 +21,6 @@ from trainform.spec.quantities import seconds
 ENVIRONMENT = "environment"
 RUN = "run"
 VERSION = "version"
-IMAGE = "image"
 MOST_NAMED = 3  # fields that a sentence names before it counts
 
 DURATIONS = (("ttl",), ("network", "wait"))
@@ -61,7 +59,7 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     old, new = job.before, job.after
     if old is None or new is None:
         return Causes()
-    found = [_as_pulled(each, old, new) for each in of_experiment(old, new)]
+    found = of_experiment(old, new)
     found += _of_environment(old, new, bool(found))
     for name, was, will in ((RUN, old.run, new.run), (VERSION, old.version, new.version)):
         if was != will and None not in (was, will):
@@ -69,15 +67,6 @@ def causes(job: JobReview, locate: Locate = lambda path: Place(path=path)) -> Ca
     replaces = _replacing(old, new)
     made = [(_change(difference, locate), replaces(difference)) for difference in found]
     return Causes(tuple(change for change, _ in made), tuple(change for change, counts in made if counts))
-
-
-def _as_pulled(found: Difference, old: Record, new: Record) -> Difference:
-    """Return the difference; that of an image with the names by which the nodes pull it, under `registries`."""
-    if found.keys[-1:] != (IMAGE,) or not isinstance(found.before, str) or not isinstance(found.after, str):
-        return found
-    mirrors = [mapping(side.environment.get("registries")) for side in (old, new)]
-    was, will = (pulled(*each) for each in zip((found.before, found.after), mirrors, strict=True))
-    return structs.replace(found, before=was, after=will)
 
 
 def of_experiment(old: Record, new: Record) -> list[Difference]:
@@ -147,5 +136,4 @@ def because(changes: Sequence[Change]) -> str:
     if len(paths) > MOST_NAMED:
         shown_paths = ", ".join(paths[: MOST_NAMED - 1])
         return f"because {shown_paths} and {len(paths) - MOST_NAMED + 1} more fields change"
-    *first, last = paths
-    return f"because {', '.join(first)} and {last} change" if first else f"because {last} changes"
+    return f"because {listed(paths)} {'change' if len(paths) > 1 else 'changes'}"

@@ -197,11 +197,6 @@ def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def is_number(value: Any) -> bool:
-    """Return True for a whole number; a bool is none."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def text_of(value: Any) -> str:
     """Return the value if it is a text, else an empty one."""
     return value if isinstance(value, str) else ""

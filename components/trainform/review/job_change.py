@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 
-from trainform.cluster.facts import LiveFacts, LiveJob
+from trainform.cluster.facts import ENDED, LiveFacts, LiveJob
+from trainform.cluster.live_drift import age
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.review import steps
@@ -20,7 +20,6 @@ from trainform.review.model import Change
 from trainform.review.preview import Step
 from trainform.spec.environment import Environment
 
-FINISHED = ("Completed", "Failed", "Terminated", "Aborted", "Succeeded")
 RUNNING = ("Running", "Restarting", "Completing")
 PODS = "pods of "  # before the namespace, in what could not be read
 MOST_JOBS = 256  # whose fates are kept
@@ -70,7 +69,7 @@ class JobChange(Struct, frozen=True):
         """Return the live state of the existing job object."""
         if self.live is None:
             return "unknown" if self.not_read else "absent"
-        if self.live.phase in FINISHED:
+        if self.live.phase in ENDED:
             return "finished"
         return "running" if self.live.phase in RUNNING or self.live.started else "pending"
 
@@ -82,9 +81,7 @@ class JobChange(Struct, frozen=True):
 
     def volumes_of(self, claim: str) -> set[str]:
         """Return the volumes of the experiment, before and after, that have this claim."""
-        models = [
-            side.model for side in (self.job.before, self.job.after) if side is not None and side.model is not None
-        ]
+        models = [side.model for side in (self.job.before, self.job.after) if side is not None]
         return {key for model in filter(None, models) for key in model.storage if claim_name(model, key) == claim}
 
     @property
@@ -144,7 +141,7 @@ def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, 
     if live.jobs is None:
         return live.not_read.get("cluster", "the cluster did not report it")
     pods = [key for key in live.not_read if key.startswith(PODS)]
-    if found is None or found.phase in FINISHED or not pods:
+    if found is None or found.phase in ENDED or not pods:
         return ""
     return f"its pods were not read ({live.not_read[pods[0]]})"
 
@@ -165,17 +162,3 @@ def accelerators(happens: JobChange, *, after: bool) -> Mapping[str, int]:
     record = happens.job.after if after else happens.job.before
     asked = demands_of(happens.job, happens.environment, after=after)
     return accelerators_of(asked, {} if record is None else record.resolved.get("roles"))
-
-
-def age(since: str, now: str) -> str:
-    """Return how long something has lasted: `16 h`; empty if one of the times cannot be read."""
-    try:
-        lasted = datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(since)
-    except (TypeError, ValueError):
-        return ""
-    minutes = max(0, int(lasted.total_seconds()) // 60)
-    if minutes < 1:
-        return "less than a minute"
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} d"

@@ -16,7 +16,7 @@ from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import mapping
 from trainform.manifests.templates import Template, named_objects
 from trainform.plan.build import chosen_backend
 from trainform.review import steps
@@ -27,7 +27,6 @@ from trainform.rules.limits.rule import Judged
 from trainform.spec.environment import Environment
 
 QUEUE_KINDS = ("Queue", "QueuePatch")
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 OF_QUEUES = f"kubernetes:{QUEUE_API.partition('/')[0]}/"
 
 
@@ -101,15 +100,6 @@ def templates_of(job: JobReview, environment: Environment | None, *, after: bool
         return None
     rendered = render_job(record.model, environment, record.run)
     return BACKENDS[chosen_backend(record.model, environment)].templates(rendered.plan, rendered.manifests)
-
-
-def placement_rules(job: JobReview, environment: Environment | None) -> Iterator[str]:
-    """Yield the rules of new pods that capacity does not judge: required affinity, and spread."""
-    for template in templates_of(job, environment) or ():
-        affinity, spread = (mapping(template.spec.get("affinity")), template.spec.get("topologySpreadConstraints"))
-        rules = [rule for rule in sorted(affinity) if mapping(affinity[rule]).get(REQUIRED)]
-        hard = any(each.get("whenUnsatisfiable") != "ScheduleAnyway" for each in mappings(spread))
-        yield from (f"{rule} of {template.role}" for rule in (*rules, *["topologySpreadConstraints"] * hard))
 
 
 def demands_of(job: JobReview, environment: Environment | None, *, after: bool) -> list[Demand] | None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from trainform.backends.backend import BACKENDS
+from trainform.backends.backend import JOB_TYPES
 from trainform.console.lines import UNKNOWN
 from trainform.console.sections import sentence
 from trainform.errors import ClusterError
@@ -17,7 +16,6 @@ from trainform.review.context import JobReview
 from trainform.review.preview import Preview, State, Step
 from trainform.review.read import COMPONENT
 
-NO_JOBS = ("CronJob", "JobTemplate", "Flow")
 RECORD_TYPE = "kubernetes:core/v1:ConfigMap"
 
 
@@ -37,17 +35,9 @@ def jobs_of(preview: Preview) -> tuple[JobReview, ...]:
     return tuple(sorted((*of_components, *alone), key=lambda job: job.name))
 
 
-@functools.cache
-def job_kinds() -> frozenset[str]:
-    """Return `GROUP/KIND` of every operator's job objects, without templates, runtimes and schedules."""
-    kinds = (kind for backend in BACKENDS.values() for kind in backend.PODS)
-    return frozenset(kind for kind in kinds if "Job" in kind.rpartition("/")[2] and not kind.endswith(NO_JOBS))
-
-
 def is_job(step: Step) -> bool:
     """Return True for the job object of an operator, also of another program."""
-    group, _, _ = step.type.removeprefix("kubernetes:").partition("/")
-    return step.is_object and f"{group}/{step.kind}" in job_kinds()
+    return step.is_object and step.type.removeprefix("kubernetes:") in JOB_TYPES
 
 
 def _below(component: Step, children: Mapping[str, list[Step]]) -> Iterator[Step]:

@@ -25,7 +25,6 @@ from trainform.review.engine_events import (
     REFRESH,
     Raw,
     RawStep,
-    is_number,
     name_of,
     of_digest,
     of_stream,
@@ -97,7 +96,7 @@ def _refuse(source: str, reason: str, fix: str) -> NoReturn:
 
 
 def _events(text: str) -> tuple[list[dict[str, Any]], int]:
-    """Return the engine's events in order, and how many cannot be read. Programs may write before them."""
+    """Return the engine's events, and how many cannot be read. Programs may write before them."""
     events: list[dict[str, Any]] = []
     unreadable = 0
     for line in text.split("\n") if f'{_EVENT}"' in text else ():
@@ -109,8 +108,6 @@ def _events(text: str) -> tuple[list[dict[str, Any]], int]:
             continue
         if _is_event(found):
             events.append(found)
-    if all(is_number(event.get("sequence")) for event in events):
-        events.sort(key=lambda event: int(event["sequence"]))
     return events, unreadable
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from trainform import defaults
 from trainform.console.lines import UNKNOWN, escaped
@@ -13,6 +13,7 @@ from trainform.console.sections import sentence
 from trainform.deployed.releases.evidence import ANOTHER_STACK, NO_RELEASE
 from trainform.errors import Problem, in_order, list_names
 from trainform.job.check import CheckedJob, CheckedPlatform
+from trainform.manifests.differences import places_of
 from trainform.review import steps
 from trainform.review.capacity import capacity_of
 from trainform.review.changes import object_changes
@@ -33,7 +34,6 @@ from trainform.review.findings import (
     security,
 )
 from trainform.review.headline import headline
-from trainform.review.job_objects import placement_rules, places_pods
 from trainform.review.limits import job_findings, platform_findings, waiver_uses, with_waivers
 from trainform.review.model import (
     Capacity,
@@ -257,8 +257,6 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     capacity = capacity_of(context)
     if (capacity.verdict, capacity.basis) == ("unknown", "cluster"):
         yield NotChecked(what="capacity", reason=capacity.sentence)
-    rules = (rule for job in filter(places_pods, context.jobs) for rule in placement_rules(job, context.environment))
-    yield from (NotChecked(what="capacity", reason=f"Not considered: {rule}.") for rule in dict.fromkeys(rules))
     judged = _judged(checked)
     if judged == "draft":
         reason = f"The files have other problems, which `trainform check {context.stack}` lists."
@@ -266,7 +264,7 @@ def _not_checked(context: Context, checked: Checked) -> Iterator[NotChecked]:
     elif not judged and defaults.POLICY_PACK not in packs_of(context.preview):
         yield NotChecked(what="limits", reason=NO_FILES.format(defaults.POLICY_PACK))
     for step in context.preview.steps:
-        paths = [] if step.new is None else [*_unknown(step.new.inputs)]
+        paths = [] if step.new is None else places_of(UNKNOWN, {**step.new.inputs})
         if paths:
             reason = f"Known only at `pulumi up`: {list_names(paths, MOST_PATHS)}."
             yield NotChecked(what=f"{step.kind} {step.name}", reason=reason)
@@ -289,15 +287,3 @@ def _judges(context: Context, checked: Checked) -> str:
     judges = ["trainform in the stack's files"] if _judged(checked) == "whole" else []
     judges += [f"the policy pack {pack}" for pack in packs_of(context.preview) if pack == defaults.POLICY_PACK]
     return f"The limits of the environment were checked by {' and '.join(judges)}." if judges else ""
-
-
-def _unknown(value: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths of the values that the engine does not know yet."""
-    if value == UNKNOWN:
-        yield path
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            yield from _unknown(part, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            yield from _unknown(part, f"{path}[{index}]")

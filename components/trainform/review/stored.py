@@ -25,19 +25,16 @@ def read_review(text: str, option: str, source: str) -> Review:
     """Return the review in the text. InputError with what is wrong. option, source: where it comes from."""
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError([Problem(option, source, "this is not the JSON of a report", FIX)]) from None
-    version = data.get("version") if isinstance(data, dict) else None
-    if type(version) is int and version != VERSION:
-        reason = f"this report has version {version}, and this trainform reads version {VERSION}"
-        raise InputError([Problem(option, source, reason, "write and read the report with the same trainform")])
-    try:
+        version = data.get("version") if isinstance(data, dict) else None
+        if type(version) is int and version != VERSION:
+            reason = f"this report has version {version}, and this trainform reads version {VERSION}"
+            raise InputError([Problem(option, source, reason, "write and read the report with the same trainform")])
         review = Review.model_validate_json(text, strict=True)
         render(review)  # 1e999 is read as a number, and is none in JSON
     except ValidationError as error:
         raise InputError(_problems(data, error, source)) from None
     except (ValueError, RecursionError):
-        raise InputError([Problem(option, source, "the report has a number that JSON does not have", FIX)]) from None
+        raise InputError([Problem(option, source, "this is not the JSON of a report", FIX)]) from None
     return review
 
 

@@ -15,9 +15,7 @@ from trainform.plan.variables import RESERVED_PREFIX
 from trainform.plan.world import (
     ALL_WHEN_EVICTED,
     EVALUATOR,
-    FAILED_OR_EVICTED,
     TASK_TYPES,
-    action_upon,
     first_ranked,
     restart_words,
     task_type,
@@ -130,9 +128,6 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
     if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
         reason = "the job is elastic and goes on without the evicted pod"
         yield Problem("restart", experiment.restart, reason, "remove it")
-    elif experiment.restart == ALL_WHEN_EVICTED and not any(role.restarts_job for role in plan.roles):
-        reason = "the value has no effect, since every role that trains has its own `restart`"
-        yield Problem("restart", experiment.restart, reason, "remove it, or the `restart` of a role that trains")
     for planned in plan.roles:
         name, role = planned.name, experiment.roles[planned.name]
         words = restart_words(experiment, name)
@@ -147,27 +142,6 @@ def restart_problems(experiment: Experiment, environment: Environment, plan: Pla
         if times(words) is not None and role.max_retry is not None:
             reason = f"the role has `restart: {words}` too, which sets the same number"
             yield Problem(f"roles.{name}.max_retry", role.max_retry, reason, "keep one of the two")
-    yield from _overridden_restarts(experiment, plan)
-
-
-def _overridden_restarts(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
-    """Yield values of `restart` that the `policies` of the user override."""
-    events = [(policy.action, str(policy.event)) for policy in reversed(FAILED_OR_EVICTED)]
-    job = {event: action_upon(plan.policies, event) for _, event in events}
-    reasons: dict[str, str] = {}
-    for role in plan.roles:
-        path = "restart" if experiment.roles[role.name].restart is None else f"roles.{role.name}.restart"
-        for default, event in events if role.restarts_job else ():
-            own = action_upon(role.policies, event)
-            action = job[event] if own is None else own
-            if action != default:
-                reasons[path] = (
-                    f"the value has no effect: `policies` replace {default} upon {event} by "
-                    f"{'nothing' if action is None else action}"
-                )
-    for path, reason in reasons.items():
-        fix = "change `policies`, or write never or on-failure here"
-        yield Problem(path, ALL_WHEN_EVICTED, reason, fix)
 
 
 OWN_LABELS = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ROLE_LABEL)
@@ -222,18 +196,6 @@ def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
             reason = f"the claim name {claim.name} has {len(claim.name)} characters (limit {LABEL_MAX})"
             fix = f"shorten one of the names by {len(claim.name) - LABEL_MAX}"
             yield Problem(f"storage.{claim.key}", None, reason, fix)
-
-
-def _role_names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    for planned in plan.roles:
-        name = planned.name
-        stem, _, number = name.rpartition("-")
-        if number.isdigit() and stem in experiment.roles:
-            reason = (
-                f"the name reads like replica {number} of the role {stem}: its pods are called …-{name}-0 next to "
-                f"…-{name}, and a Service of that replica would have its name"
-            )
-            yield Problem(f"roles.{name}", None, reason, "rename one of the two roles")
 
 
 def _env(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -295,7 +257,7 @@ def _starts_short(experiment: Experiment, plan: Plan) -> Iterator[Problem]:
 
 RULES: tuple[Rule, ...] = (
     _names,
-    _role_names, reference_problems, job_queue_problems, metadata_problems,
+    reference_problems, job_queue_problems, metadata_problems,
     mount_problems, port_problems, rendezvous_problems, address_problems, ssh_problems,
     _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems
 )  # fmt: skip

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Iterator, Mapping
-
-from msgspec import Struct
+from collections.abc import Iterator
 
 from trainform import defaults
 from trainform.errors import Problem
-from trainform.plan.launch.launch import start_script
-from trainform.plan.launch.scripts import script
 from trainform.plan.layout import RENDEZVOUS, SSH, TENSORFLOW, main_port, user_port
-from trainform.plan.model import Plan, Port, RolePlan
-from trainform.plan.variables import expanded
+from trainform.plan.model import Plan, Port
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.launchers import Launcher
-from trainform.spec.roles import EnvSource
 
 FIELDS = {SSH: "ssh.port"}
 PRIVILEGED_PORTS = 1024
@@ -56,7 +47,7 @@ def _outside(experiment: Experiment, environment: Environment, used: list[Port])
 
 
 def _duplicate_ports(experiment: Experiment, plan: Plan, used: list[Port]) -> Iterator[Problem]:
-    """Yield port numbers with two purposes in one pod, in its Service, or in replicas that may share a node."""
+    """Yield port numbers with two purposes in one pod, or in replicas that may share a node."""
     for role in plan.roles:
         for ports in role.ports:
             if len({port.number for port in ports}) < len(ports):
@@ -65,12 +56,6 @@ def _duplicate_ports(experiment: Experiment, plan: Plan, used: list[Port]) -> It
                 return
     purpose = SSH if user_port(experiment, SSH) is not None else main_port(experiment)
     path, chosen = FIELDS.get(purpose, "network.port"), user_port(experiment, purpose)
-    for service in plan.services:
-        called = [number for _, number, _ in service.ports]
-        if len(set(called)) < len(called):
-            reason = f"the port is the constant port of something else too in the replicas' Services ({service.name})"
-            yield Problem(path, chosen, reason, "choose another one, or leave it out")
-            return
     if any(role.per_replica for role in plan.roles) and len({port.number for port in used}) < len(used):
         number = len([port for port in used if port.name == purpose])
         reason = f"the port begins {number} ports, and another replica has one of them for something else"
@@ -120,19 +105,18 @@ _FIX = "remove it; choose the port by `network: {port: …}`"
 
 
 def rendezvous_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Yield each field that sets a port other than the plan's, if the pods cannot meet there or do not declare it."""
+    """Yield variables that set a port other than the plan's, if the pods cannot meet there or do not declare it."""
     name = PORT_VARIABLES[main_port(experiment)]
-    meeting = [role for role in plan.roles if role.launched and plan.launches in (None, role.name)]
-    settings = [*_variable_ports(experiment, plan, name), *_option_ports(experiment, plan, meeting)]
     reason = _fixed_port_reason(experiment, plan, name)
     if reason is None:
-        yield from _different_ports(experiment, plan, meeting) if name == "MASTER_PORT" else ()
         return
     met = plan.rendezvous
     allowed = {str(met.port)} if met.port == met.own_port and not plan.naming.draws_ports else set()
-    for path, value in dict(settings).items():
-        if value not in allowed:
-            yield Problem(path, value if isinstance(value, str) else None, reason, _FIX)
+    of_name = (variable for role in plan.roles if role.launched for variable in role.env if variable.name == name)
+    # that of the launcher is the plan's own
+    for variable in {each.origin: each for each in of_name if not each.origin.startswith("launcher.")}.values():
+        if variable.value not in allowed:
+            yield Problem(variable.origin, variable.value if isinstance(variable.value, str) else None, reason, _FIX)
 
 
 def _fixed_port_reason(experiment: Experiment, plan: Plan, name: str) -> str | None:
@@ -145,97 +129,12 @@ def _fixed_port_reason(experiment: Experiment, plan: Plan, name: str) -> str | N
             f"on the host network the port is declared as a port of the node, and {chosen}: the processes would open "
             "another one"
         )
-    if plan.services and name == "MASTER_PORT" and _meets_at_service(experiment, plan):
+    if plan.services and name == "MASTER_PORT" and _meets_at_service(plan):
         return f"rank 0 has a Service of its own, in which its peers reach the port {met.port} alone"
     return None
 
 
-def _meets_at_service(experiment: Experiment, plan: Plan) -> bool:
+def _meets_at_service(plan: Plan) -> bool:
     """Return False if the user sets another address than the plan's."""
     addresses = {variable.value for role in plan.roles for variable in role.env if variable.name == ADDRESS}
-    addresses |= {option.value for option in own_options(experiment.launcher) if option.planned == f"${ADDRESS}"}
     return addresses <= {plan.rendezvous.address, f"$({ADDRESS})"}
-
-
-def _variable_ports(experiment: Experiment, plan: Plan, name: str) -> Iterator[tuple[str, str | EnvSource]]:
-    """Yield path and value of each field that sets the variable in launched pods."""
-    if name in experiment.env and any(
-        role.launched and name not in experiment.roles[role.name].env for role in plan.roles
-    ):
-        yield f"env.{name}", experiment.env[name]
-    for role in plan.roles:
-        if role.launched and name in experiment.roles[role.name].env:
-            yield f"roles.{role.name}.env.{name}", experiment.roles[role.name].env[name]
-
-
-def _option_ports(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[tuple[str, str]]:
-    """Yield path and port of each option of the launcher that sets one."""
-    for option in own_options(experiment.launcher):
-        for role in meeting if option.planned.endswith("$MASTER_PORT") else ():
-            values = {each.name: each.value for each in role.env if isinstance(each.value, str)}
-            address, _, port = expanded(option.value, values).rpartition(":")
-            if not _is_elsewhere(option, address, plan):
-                yield option.path, port
-
-
-def _is_elsewhere(option: Option, address: str, plan: Plan) -> bool:
-    """Return True if the option names a rendezvous outside the job."""
-    own = {plan.rendezvous.address, plan.rendezvous.own_address, "localhost", "127.0.0.1", ""}
-    return ADDRESS in option.planned and address not in own
-
-
-def _different_ports(experiment: Experiment, plan: Plan, meeting: list[RolePlan]) -> Iterator[Problem]:
-    """Yield roles whose pods would meet at another port than those of the first role."""
-    ports = {role.name: each for role in meeting for each in role.env if each.name == "MASTER_PORT"}
-    first = next(iter(ports.values()), None)
-    if plan.launcher == "command" or first is None or isinstance(first.value, EnvSource):
-        return  # a command may not read the variable, and a source is not known here
-    for name, variable in ports.items():
-        if isinstance(variable.value, str) and variable.value != first.value:
-            path = f"roles.{name}.env.MASTER_PORT"
-            setting = variable if variable.origin == path else first
-            reason = (
-                f"the pods of {meeting[0].name} meet at the port {first.value}, and those of {name} at "
-                f"{variable.value}: they never find each other"
-            )
-            yield Problem(setting.origin, setting.value if isinstance(setting.value, str) else None, reason, _FIX)
-
-
-_OPTION = re.compile(r'^ +--(?P<name>[a-z_-]+) "?(?P<text>[^"\s\\]+)"?', re.MULTILINE)
-# torchrun's endpoint is address and port in one, and wins over the two (torch/distributed/run.py, `get_rdzv_endpoint`).
-_EQUIVALENT: Mapping[str, Mapping[str, str]] = {"torchrun": {"rdzv_endpoint": "$MASTER_ADDR:$MASTER_PORT"}}
-"""Options that mean the same as those of the script, without the two dashes, each with the value that the plan would
-give it."""
-
-
-class Option(Struct, frozen=True):
-    """A user's option that the launch script passes too. path: its field. planned: the script's value, with the names
-    of shell variables in it."""
-
-    path: str
-    value: str
-    planned: str
-
-
-def own_options(launcher: Launcher) -> Iterator[Option]:
-    """Yield the options in `launcher_args` that the launch script passes too."""
-    section = launcher.mpi if launcher.script is None else launcher.script
-    words = [] if section is None else section.launcher_args
-    options = {**_EQUIVALENT.get(launcher.kind, {}), **_script_options(start_script(launcher))}
-    for index, word in enumerate(words):
-        written, has_value, value = word.partition("=")
-        planned = options.get(_name(written)) if written.startswith("--") else None
-        if planned is not None:
-            path = f"launcher.{launcher.kind}.launcher_args[{index}]"
-            following = next(iter(words[index + 1 : index + 2]), "")
-            yield Option(path, value if has_value else following, planned)
-
-
-@functools.cache
-def _script_options(file: str) -> dict[str, str]:
-    return {_name(option["name"]): option["text"] for option in _OPTION.finditer(script(file))}
-
-
-def _name(written: str) -> str:
-    """Return the option without dashes at its start, and with `_` for those in it: programs accept both spellings."""
-    return written.lstrip("-").replace("-", "_")

@@ -262,11 +262,6 @@ def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, re
             ON_MPI,
             "node has the schedulerName default-scheduler",
         ),
-        (
-            with_spec(TORCH, {"podGroupPolicy": {"volcano": {"networkTopology": {"mode": "hard"}}}}),
-            {},
-            "networkTopology has no highestTierAllowed",
-        ),
         (with_pods(TORCH, {"hostNetwork": True}), {}, "uses the host network"),
         (
             with_pods(TORCH, GPU),

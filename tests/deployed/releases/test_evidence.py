@@ -10,7 +10,7 @@ import yaml
 
 from tests.support.releases import FORGED, ORIGIN, PROMOTED, project, release
 from tests.support.samples import environment, experiment
-from trainform.deployed.releases.evidence import Lack, check_gates, check_program_gates, lacks, lacks_of
+from trainform.deployed.releases.evidence import Lack, check_gates, lacks, lacks_of
 from trainform.deployed.releases.release import Release, Rollback
 from trainform.errors import Problem
 from trainform.job.check import check_experiment
@@ -140,7 +140,7 @@ def test_a_job_of_a_program_is_refused_where_releases_are_required() -> None:
     problems: list[Problem] = []
     for asked in (ASKED, {**ASKED, "required": False}, {}):
         checked = check_experiment(experiment(), environment(name="prod", promotion=asked))
-        problems += check_program_gates(checked).problems
+        problems += check_gates(checked).problems
     (problem,) = problems
     assert (problem.source, problem.path) == ("", "trainform:release")
     assert "The program makes the job sdxl-lora without a release" in problem.reason

@@ -10,14 +10,16 @@ from msgspec import structs
 
 from tests.support.releases import DIGEST
 from tests.support.samples import JOB, environment
+from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
 from trainform.deployed.releases.promote import experiment_of, not_of_source, origin, unpinned
-from trainform.deployed.releases.source import Source, labels_of_pods
+from trainform.deployed.releases.source import Source
 from trainform.deployed.updates import Update
 from trainform.errors import TrainformError
 from trainform.job.check import check_experiment
 from trainform.job.render import RenderedJob, render_job
+from trainform.manifests.objects import pod_selector
 from trainform.plan.record import read_record
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -172,7 +174,7 @@ def test_the_pods_of_every_operator_are_found_by_their_labels(backend: str) -> N
     job = render_job(Experiment.model_validate({**JOB, "backend": backend, "roles": roles}), environment())
     assert job.problems == ()
     pods, _ = BACKENDS[backend].pods(job.plan, job.manifests)
-    wanted = labels_of_pods("sdxl-lora", job.plan.revision)
+    wanted = {**pod_selector("sdxl-lora"), defaults.REVISION_LABEL: job.plan.revision}
     assert pods
     for pod in pods:
         assert wanted.items() <= pod["metadata"]["labels"].items()

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.rendering import job_problems
 from tests.support.samples import environment, experiment
-from trainform.backends.judged import add_ons, named
+from trainform.backends.judged import named
 from trainform.manifests.templates import Template
 from trainform.rules.limits.rule import Finding, Judged
 from trainform.rules.limits.secrets import plain_secrets
@@ -41,8 +41,7 @@ def by_job(code: str, where: Environment, patch: dict[str, Any], **parts: Any) -
 def raw(code: str, where: Environment, body: dict[str, Any], *templates: Template) -> dict[str, str]:
     """The rule's findings in one object of somebody else, by place."""
     objects = {"object": body}
-    made = tuple(add_ons("object", body))
-    judged = Judged(objects, templates, names=named(objects, templates), add_ons=made)
+    judged = Judged(objects, templates, names=named(objects, templates))
     return {each.where: each.reason for each in BY_CODE[code].find(judged, where)}
 
 

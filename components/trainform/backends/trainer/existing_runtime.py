@@ -235,18 +235,14 @@ def _admission(spec: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
     gang = SCHEDULER in groups
     if gang == (plan.admission == defaults.VOLCANO):
         if gang:
-            yield from _gang(spec, mapping(groups[SCHEDULER]))
+            yield from _gang(spec)
         return
     policy = "has `volcano`" if gang else "has no `volcano`"
     reason = f"{policy}, and in this environment {plan.admission.capitalize()} admits jobs"
     yield Problem("podGroupPolicy", None, reason, "name another runtime")
 
 
-def _gang(spec: Mapping[str, Any], policy: Mapping[str, Any]) -> Iterator[Problem]:
-    topology = policy.get("networkTopology")
-    if topology is not None and "highestTierAllowed" not in topology:
-        reason = "has no highestTierAllowed, without which Trainer's controller crashes"
-        yield Problem("podGroupPolicy.volcano.networkTopology", None, reason, "add it there")
+def _gang(spec: Mapping[str, Any]) -> Iterator[Problem]:
     for job in replicated_jobs(spec):
         scheduler = job["template"]["spec"]["template"]["spec"].get("schedulerName")
         if scheduler != SCHEDULER:

@@ -109,26 +109,18 @@ def lacks(stack: str, release: Release, environment: Environment) -> Iterator[La
                 yield structs.replace(lack, kind="source", gate=gate, found=origin)
 
 
-def check_gates(checked: CheckedJob, stack: str, root: Path) -> CheckedJob:
-    """Return the job of a stack, with what refuses the stack among its problems."""
+def check_gates(checked: CheckedJob, stack: str = "", root: Path | None = None) -> CheckedJob:
+    """Return the job, with what refuses it among its problems. stack: "" for a job of a program, which has no
+    release."""
     if checked.job is None:
         return checked
-    return _check_lacks(checked, lacks_of(stack, checked.name, checked.release, checked.job.environment, root), root)
-
-
-def check_program_gates(checked: CheckedJob) -> CheckedJob:
-    """Do the same for a job of a program, which has no release."""
-    if checked.job is None:
-        return checked
-    return _check_lacks(checked, [Lack("program", checked.name, checked.job.environment)], project_root())
-
-
-def _check_lacks(checked: CheckedJob, found: Iterable[Lack], root: Path) -> CheckedJob:
+    root = project_root() if root is None else root
+    environment, source = checked.job.environment, checked.sources[1]
+    of_program = (Lack("program", checked.name, environment),)
+    found = lacks_of(stack, checked.name, checked.release, environment, root) if stack else of_program
     held = add_refusals(checked, found)
-    name = "" if held.job is None else held.job.environment.name
-    source = checked.sources[1]
     used = source.name if source.lines else ""  # a model of a program has no file
-    return structs.replace(held, problems=(*held.problems, *_copies(used, name, root)))
+    return structs.replace(held, problems=(*held.problems, *_copies(used, environment.name, root)))
 
 
 def _copies(used: str, name: str, root: Path) -> Iterator[Problem]:

@@ -66,7 +66,7 @@ def read_source(place: ProjectStack, root: Path) -> Source:
     with contextlib.closing(ClusterApi(place.environment.cluster.context, SECONDS)) as api:
         refuse_another(api, place.environment)
         job = find_job(api, backend, place.namespace, record.job)
-        own = labelled(labels_of_pods(experiment, record.revision))
+        own = labelled({defaults.NAME_LABEL: experiment, defaults.REVISION_LABEL: record.revision})
         what = f"list the pods of the namespace {place.namespace}"
         pods = api.find_all(path_of("Pod", place.namespace), what, parameters=own)
         with api.reading("the list of pods"):
@@ -115,8 +115,3 @@ def last_up(stack: str, done: Sequence[Update]) -> Update:
     results = {"succeeded": "was for a part of it (`--target` or `--exclude`)", "in-progress": "has not ended"}
     how = results.get(found.result, "failed")
     raise TrainformError(f"the last `pulumi {verb}` of the stack {stack} {how}; what runs there is unknown", fix)
-
-
-def labels_of_pods(experiment: str, revision: str) -> dict[str, str]:
-    """Return the labels of all pods of one revision of a job, of any operator."""
-    return {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment, defaults.REVISION_LABEL: revision}

@@ -18,6 +18,8 @@ from trainform import defaults
 from trainform.backends.backend import Pods, pods_of, value_at
 from trainform.backends.judged import judged_object
 from trainform.console.secrets import masked_line
+from trainform.manifests.differences import places_of
+from trainform.rules.limits.origins import by_place
 from trainform.rules.limits.rule import Finding, Judgement, Rule
 from trainform.rules.limits.table import waived
 from trainform.spec.environment import Environment
@@ -58,14 +60,6 @@ def _read(holder: Any, key: Any) -> Any:
         return plain(holder[key])
     except UnknownValueError:
         return UNKNOWN
-
-
-def unknown_places(value: Any, path: str = "") -> list[str]:
-    """Return the paths of all unknown values in plain data."""
-    if value == UNKNOWN:
-        return [path]
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [place for key, item in items for place in unknown_places(item, f"{path}.{key}" if path else str(key))]
 
 
 COMPONENT = "trainform:index:"
@@ -140,7 +134,7 @@ def _verdict(
     found_pods = pods_of(resource.body)
     if not resource.is_ours and not found_pods:
         return Verdict()
-    unknown = tuple(unknown_places(resource.body))
+    unknown = tuple(places_of(UNKNOWN, resource.body))
     judged = judged_object(resource.key, resource.body, [pods.template for pods in found_pods], environment.admission)
     accepted = waived(_waivers(resource), environment, today)
     messages, not_known = [], False
@@ -180,20 +174,7 @@ def _is_elsewhere(finding: Finding, found: Sequence[Pods]) -> bool:
     if finding.template is None:
         return finding.key is None and any(pods.elsewhere or (of_job and pods.job) for pods in found)
     pods = next(pods for pods in found if pods.template is finding.template)
-    return bool(pods.elsewhere or (of_job and pods.job)) and not _is_there(finding.template.body, finding.where)
-
-
-def _is_there(value: Any, where: str) -> bool:
-    """Return True if the path leads to a value. An item of a list is its name, or its index in brackets."""
-    if not where:
-        return True
-    where = where.removeprefix(".")
-    if isinstance(value, list):
-        named = {str(item["name"]): item for item in value if isinstance(item, dict) and "name" in item}
-        value = {**{f"[{index}]": item for index, item in enumerate(value)}, **named}
-    names = [name for name in value if where.startswith(name)] if isinstance(value, dict) else []
-    rests = [(name, where[len(name) :]) for name in names]
-    return any(_is_there(value[name], rest) for name, rest in rests if rest[:1] in ("", ".", "["))
+    return bool(pods.elsewhere or (of_job and pods.job)) and finding.where not in by_place(finding.template.body)
 
 
 def _place(finding: Finding) -> str:

@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.errors import list_names
 from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.templates import Place, Template, places
-from trainform.rules.limits.rule import Finding, Judged, Named, not_allowed
+from trainform.rules.limits.rule import ADD_ON, CACHE, Finding, Judged, Named, not_allowed
 from trainform.spec.environment import Environment
 from trainform.spec.quantities import seconds
 
@@ -233,17 +233,18 @@ def _deadline(template: Template) -> int | None:
 
 
 def other_managers(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Yield controllers of jobs other than the operator, and caches, that the environment does not allow."""
+    """Yield controllers of jobs other than the operator, caches and add-ons that the environment does not allow."""
     limits = environment.limits
     for named in judged.names:
         if named.what == "manager" and named.value not in limits.job_managers:
             reason = f"in the environment {environment.name} the operator runs the job, and not this controller"
             fix = "remove it, or ask the platform team for limits.job_managers"
             yield Finding(named.where, named.value, reason, fix, key=named.key)
-    for add_on in judged.add_ons:
-        if add_on.is_cache and not limits.cache_backends:
+        if named.what == ADD_ON or (named.what == CACHE and not limits.cache_backends):
             reason = (
-                f"the operator makes pods and volumes of it, which the environment {environment.name} does not count"
+                "the operator makes containers, pods or volumes of it, which no limit of the environment "
+                f"{environment.name} counts"
             )
-            fix = "remove it, or ask the platform team for limits.cache_backends"
-            yield Finding(add_on.where, None, reason, fix, key=add_on.key)
+            limit = "cache_backends" if named.what == CACHE else "severity.TF-JOB-1"
+            fix = f"remove it, or ask the platform team for limits.{limit}"
+            yield Finding(named.where, None, reason, fix, named.template, named.key, bound=named.value)

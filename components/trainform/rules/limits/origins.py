@@ -71,7 +71,7 @@ def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
         return "manifest_overrides.job"
     # an item that the patch adds may lack a field
     patch, added = patch_path(role, plan), ".".join(finding.where.split(".")[:3])
-    place = f"{patch}.{finding.where}" if added in _places(role.overrides) else patch
+    place = f"{patch}.{finding.where}" if added in by_place(role.overrides) else patch
     return next(_fields(finding, role, experiment), place)
 
 
@@ -79,17 +79,17 @@ def _place_in_patches(finding: Finding, role: RolePlan | None, plan: Plan) -> st
     """Return the place in a merge patch that sets the place of the finding; None if no patch does."""
     if not finding.where.startswith(("spec", "metadata")):
         return None
-    if role is not None and (where := in_patch(finding.where, role)) in _places(role.overrides):
+    if role is not None and (where := in_patch(finding.where, role)) in by_place(role.overrides):
         return f"roles.{role.name}.pod_overrides.{where}"
     owner = "queue" if str(finding.key).startswith(QUEUE) else finding.key
     patches = {key: patch for key, patch in plan.manifest_overrides.items() if owner in (None, key)}
-    found = {where: value for where, value in _places(patches).items() if where.endswith(f".{finding.where}")}
+    found = {where: value for where, value in by_place(patches).items() if where.endswith(f".{finding.where}")}
     same = [where for where, value in found.items() if value == finding.value]
     return f"manifest_overrides.{[*same, *found][0]}" if found else None
 
 
-def _places(value: Any, path: str = "") -> dict[str, Any]:
-    """Return each place in a merge patch with its value; items of lists by name, and by index in brackets."""
+def by_place(value: Any, path: str = "") -> dict[str, Any]:
+    """Return each place in a patch or an object with its value; items of lists by name, and by index in brackets."""
     if isinstance(value, dict):
         inner = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
     elif isinstance(value, list):
@@ -97,7 +97,7 @@ def _places(value: Any, path: str = "") -> dict[str, Any]:
         inner += [(f"{path}.{item['name']}", item) for item in value if isinstance(item, dict) and "name" in item]
     else:
         inner = []
-    return {place: each for where, item in inner for place, each in {where: item, **_places(item, where)}.items()}
+    return {place: each for where, item in inner for place, each in {where: item, **by_place(item, where)}.items()}
 
 
 def in_patch(where: str, role: RolePlan) -> str:

@@ -14,7 +14,7 @@ from trainform.manifests.templates import Place, places, volume_sources, volume_
 from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, host_paths, join_places
 from trainform.rules.limits.rule import Finding, Judged, not_allowed
 from trainform.spec.environment import Environment
-from trainform.spec.names import PLACEHOLDER, is_placeholder, qualified, split_registry
+from trainform.spec.names import IMAGE, PLACEHOLDER, is_placeholder, matches, qualified
 
 HOST_PATH = "hostPath"
 LEVEL = "TF-POD-1"
@@ -34,22 +34,6 @@ def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
             if not below_a_folder(place.value, tuple(limits.host_paths)):
                 fix = "use a claim, or ask the platform team for limits.host_paths"
                 yield join_places([place], "a volume is a path of the node", forbidden, fix, template)
-    yield from _add_on_volumes(judged, environment)
-
-
-def _add_on_volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
-    """Yield volumes that the operator mounts in the pods for a field of the job."""
-    limits = environment.limits
-    for add_on in judged.add_ons:
-        on_node = add_on.volume == HOST_PATH
-        is_open = add_on.volume in limits.volume_types
-        if add_on.volume and not (below_a_folder(add_on.path, tuple(limits.host_paths)) if on_node else is_open):
-            reason = (
-                f"the operator mounts it in the pods as a volume of the type {add_on.volume}, which the environment "
-                f"{environment.name} does not allow"
-            )
-            fix = f"ask the platform team for limits.{'host_paths' if on_node else 'volume_types'}"
-            yield Finding(add_on.where, None, reason, fix, key=add_on.key, bound=[add_on.volume, add_on.path])
 
 
 def runtime_classes(judged: Judged, environment: Environment) -> Iterator[Finding]:
@@ -197,9 +181,6 @@ def visible(judged: Judged, environment: Environment) -> Iterator[Finding]:
     if environment.limits.pod_security == "privileged":
         return
     yield from _entries(judged)
-    for add_on in judged.add_ons:
-        for text in filter(_gives, add_on.variables):
-            yield Finding(add_on.where, text, DEVICES_REASON, DEVICES_FIX, key=add_on.key)
     for template in judged.templates:
         found: dict[tuple[str, str], tuple[str, object, list[object]]] = {}
         for where, container in template.named_containers:
@@ -254,14 +235,6 @@ def host_network(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 yield Finding(port.where, port.value, reason, fix, template)
 
 
-# The grammar of github.com/distribution/reference, which container runtimes use.
-_LABEL = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
-_DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
-_PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
-_DIGEST = "[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
-_REFERENCE = re.compile(
-    rf"(?P<name>(?:{_DOMAIN}/)?{_PART}(?:/{_PART})*)(?::[A-Za-z0-9_][A-Za-z0-9_.-]{{0,127}})?(?:@{_DIGEST})?"
-)
 _PINNED = re.compile(r"@sha256:[0-9a-f]{64}\Z")
 NO_REFERENCE = (
     "the value is not an image reference, so the registry that it comes from is unknown",
@@ -269,20 +242,13 @@ NO_REFERENCE = (
 )
 
 
-def is_reference(image: str) -> bool:
-    """Return True if a container runtime reads the text as an image."""
-    found = _REFERENCE.fullmatch(image)
-    return found is not None and re.fullmatch(_DOMAIN, split_registry(qualified(found["name"]))[0]) is not None
-
-
 def registries(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield images, also of image volumes, from a registry that the environment does not allow."""
     limits = environment.limits
     allowed = frozenset(registry.rstrip("/") for registry in limits.registries)
-    pushed = (Finding(each.where, each.repository, "", "", key=each.key) for each in judged.add_ons if each.repository)
-    for finding in (*_images(judged), *pushed) if allowed else ():
+    for finding in _images(judged) if allowed else ():
         image = str(finding.value)
-        if not is_reference(image):
+        if not matches(IMAGE, image):
             yield _add_reason(finding, *NO_REFERENCE)
         elif not _under(qualified(image), allowed):
             reason = f"the image is not from a registry that the environment allows ({list_names(limits.registries)})"
@@ -314,9 +280,6 @@ def _images(judged: Judged) -> Iterator[Finding]:
             if isinstance(volume.get("image"), dict):
                 where = f"spec.volumes.{volume.get('name')}.image.reference"
                 yield Finding(where, volume["image"].get("reference", ""), "", "", template)
-    for add_on in judged.add_ons:
-        for image in add_on.images:
-            yield Finding(add_on.where, image, "", "", key=add_on.key)
 
 
 def _add_reason(finding: Finding, reason: str, fix: str) -> Finding:

@@ -86,8 +86,6 @@ class Control(Struct, frozen=True):
     fix: str = REMOVE
     replaces: str = ""
     """The control of `baseline` that it replaces."""
-    linux: bool = False
-    """True if it does not apply to pods for Windows."""
 
     def violations(self, body: Mapping[str, Any], openings: Openings) -> list[Place]:
         """Return the places of the pod template that violate the control, each once."""
@@ -242,7 +240,6 @@ RESTRICTED: tuple[Control, ...] = (
         _one_of(False),
         "a container may gain privileges",
         "set `allowPrivilegeEscalation: false` there",
-        linux=True,
     ),
     Control(
         "runAsNonRoot",
@@ -265,7 +262,6 @@ RESTRICTED: tuple[Control, ...] = (
         "a container has no seccomp profile",
         "set `seccompProfile: {type: RuntimeDefault}` there",
         replaces="seccompProfile_baseline",
-        linux=True,
     ),
     Control(
         "capabilities_dropped",
@@ -273,7 +269,6 @@ RESTRICTED: tuple[Control, ...] = (
         lambda place, openings: isinstance(place.value, list) and "ALL" in place.value,
         "a container does not drop all capabilities",
         "set `capabilities: {drop: [ALL]}` there",
-        linux=True,
     ),
     Control(
         "capabilities_restricted",
@@ -282,24 +277,21 @@ RESTRICTED: tuple[Control, ...] = (
         "a container adds a capability",
         "remove it, or ask the platform team for rdma.capabilities",
         replaces="capabilities_baseline",
-        linux=True,
     ),
 )
 CONTROLS = (*BASELINE, *RESTRICTED)
 
 
-def controls(level: str, windows: bool = False) -> list[Control]:
-    """Return the controls of a level, for pods of Windows or of Linux."""
-    of_level = {"privileged": (), "baseline": BASELINE, "restricted": CONTROLS}[level]
-    chosen = [control for control in of_level if not (windows and control.linux)]
+def controls(level: str) -> list[Control]:
+    """Return the controls of a level for pods of Linux: trainform starts no others."""
+    chosen = {"privileged": (), "baseline": BASELINE, "restricted": CONTROLS}[level]
     replaced = {control.replaces for control in chosen}
     return [control for control in chosen if control.name not in replaced]
 
 
 def violated(level: str, body: Mapping[str, Any], openings: Openings) -> Iterator[tuple[Control, list[Place]]]:
     """Yield each control of the level that the pod template violates, with the places."""
-    (system,) = places(body, "spec.os.name")
-    for control in controls(level, windows=system.value == "windows"):
+    for control in controls(level):
         found = control.violations(body, openings)
         if found:
             yield control, found

@@ -15,30 +15,20 @@ from trainform.spec.environment import Environment
 from trainform.spec.limits import Severity
 from trainform.spec.queue_fields import QueueRequest
 
+ADD_ON, CACHE = "add-on", "cache"
+
 
 class Named(Struct, frozen=True):
-    """A queue, priority class, time to live or controller that an object, or the metadata of its pods, names."""
+    """Something other than pods that an object, or the metadata of its pods, names or asks the operator for."""
 
     what: str
-    """`queue`, `priority_class`, `ttl` (seconds until a job is deleted after its end) or `manager` (a controller)."""
+    """`queue`, `priority_class`, `ttl` (seconds until a job is deleted after its end), `manager` (a controller),
+    `CACHE` (of data), or `ADD_ON` (containers, images and volumes that an operator adds)."""
     admission: str | None  # the admission that reads it; None for the operator
     where: str
     value: object  # None if it is not set and the default counts
     key: str | None = None  # of the object
     template: Template | None = None  # the pods whose metadata name it
-
-
-class AddOn(Struct, frozen=True):
-    """Containers and volumes that an operator adds to a job for a field or an annotation of an object."""
-
-    key: str  # of the object
-    where: str
-    images: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()  # the texts in the variables of its container
-    repository: str = ""  # to which it pushes an image
-    volume: str = ""  # the type of a volume that it mounts in the pods
-    path: str = ""  # of the volume
-    is_cache: bool = False  # a cache has pods of its own
 
 
 class Judged(Struct, frozen=True):
@@ -54,7 +44,6 @@ class Judged(Struct, frozen=True):
     kept: frozenset[str] = frozenset()  # keys of objects that `destroy` keeps
     ranked: frozenset[str] | None = None  # roles whose pods have a rank; None if all may
     admitted: bool = True  # False if the backend does not support the environment's admission, which its rule reports
-    add_ons: tuple[AddOn, ...] = ()
 
     def containers(self) -> Iterator[tuple[Template, str, dict[str, Any]]]:
         """Yield every container with its template and its path in it."""

@@ -109,7 +109,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "TF-JOB-1",
-        "Jobs are for the environment's operator, and have no cache that the environment does not allow.",
+        "Jobs are for the environment's operator, and bring no caches, containers or volumes that no limit counts.",
         object_rules.other_managers,
         ("job_managers", "cache_backends"),
     ),
