@@ -54,8 +54,8 @@ Now try it yourself, in a copy of the project; your clone does not change:
             trainform review {stack}
             pulumi preview -s {stack} --diff
   apply     pulumi up -s {stack}
-  destroy   pulumi destroy -s {stack} (the claim stays)
-  stop      trainform sandbox down (the copy stays)
+  destroy   pulumi destroy -s {stack}   # the claim stays
+  stop      trainform sandbox down   # the copy stays
 
 In the clone, `make stop` stops the sandbox too, and `make demo` continues.
 """
