@@ -38,8 +38,6 @@ test: setup ## Run lint, types and the tests that show that each part works. Bef
 pytest-test:
 	@$(PYTEST) --part test
 
-# These tests wait for controllers most of the time: one process more than there are cores.
-proof: export PYTEST_XDIST_AUTO_NUM_WORKERS = $(shell python3 -c 'import os; print(os.cpu_count() + 1)')
 proof: setup ## Run the tests that `make test` leaves out: all operators, generated experiments, rehearsals, kills.
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
 	@$(PYTEST) --part proof
