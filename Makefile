@@ -42,10 +42,9 @@ proof: setup ## Run the tests that `make test` leaves out: all operators, genera
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
 	@$(PYTEST) --part proof
 
-rehearse: setup image ## Run real launchers: on real nodes, and emulated in the pods that the real controller created.
+rehearse: setup image ## Run the launchers on real nodes that `make proof` leaves out, and the emulation without nodes.
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
-	@$(PYTEST) tests/engine/test_real_rehearsals.py tests/engine/test_rehearsals.py \
-		tests/engine/test_rehearsals_of_operators.py tests/local/rehearsal/test_worlds.py
+	@$(PYTEST) --part rehearsal
 
 image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image

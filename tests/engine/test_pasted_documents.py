@@ -130,7 +130,18 @@ def test_the_pages_are_all_of_them() -> None:
     assert list(PAGES) == [page for page in pages if page not in begun]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if ROOT / page not in TUTORIALS])
+WITH_CONTAINERS = "docs/how-to/rehearse.md"
+CONTAINERS = pytest.mark.rehearsal("real nodes and an image for one page, which takes two minutes")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=CONTAINERS if page == WITH_CONTAINERS else ())
+        for page in PAGES
+        if ROOT / page not in TUTORIALS
+    ],
+)
 def test_a_page_in_a_new_shell(newcomer: Newcomer, page: str, request: pytest.FixtureRequest) -> None:
     """Of every page but the lessons, which test_documents follows with their answers."""
     blocks = blocks_of("sh", ROOT / page)

@@ -1,6 +1,6 @@
 """Rehearsals on real nodes: every launcher, as the operator's own job, on a kubelet.
 
-`make proof` runs a few of them; `make rehearse` runs all.
+`make proof` runs a few of them; `make rehearse` runs the others.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ OVERRIDDEN: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def rehearse(shared_project: Project, live: Live, image: str) -> Rehearsals:
     """Of the pods that Volcano made of every case: they are up side by side."""
-    experiments = {name: case.experiment for name, case in CASES.items()}
+    experiments = {name: CASES[name].experiment for name in (*IN_MAKE_TEST, *IN_PROOF)}
     return brought_up(shared_project, {**experiments, "overridden": OVERRIDDEN}, live, image)
 
 
@@ -132,17 +132,13 @@ IN_MAKE_TEST = {
 
 
 IN_PROOF = ("accelerate", "mpi-4-apart")
-ONCE_MORE = pytest.mark.rehearsal("the emulated way of what real nodes show")
+EMULATED = [
+    *(pytest.param(name, marks=pytest.mark.shows(why)) for name, why in IN_MAKE_TEST.items()),
+    *IN_PROOF,
+]  # the others run on real nodes alone
 
 
-def part(name: str) -> list[pytest.MarkDecorator]:
-    """Return the mark of a case."""
-    if name in IN_MAKE_TEST:
-        return [pytest.mark.shows(IN_MAKE_TEST[name])]
-    return [] if name in IN_PROOF else [ONCE_MORE]
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=part(name)) for name in CASES])
+@pytest.mark.parametrize("name", EMULATED)
 def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
     case = CASES[name]
     output = rehearse(name, "--probe").succeeded()

@@ -12,7 +12,7 @@ import pytest
 from tests.engine.conftest import own_project
 from tests.engine.live import Live
 from tests.engine.rehearsing import Rehearsals, brought_up
-from tests.engine.test_rehearsals import APART, ONCE_MORE, TRAIN, Case, formed
+from tests.engine.test_rehearsals import APART, TRAIN, Case, formed
 from tests.local.rehearsal.conftest import docker_daemon, image
 
 pytestmark = pytest.mark.proof("every operator's pods as containers")
@@ -68,7 +68,8 @@ def rehearse(
     tmp_path_factory: pytest.TempPathFactory, addons_environ: dict[str, str], addons_live: Live, image: str
 ) -> Iterator[Rehearsals]:
     """Of the pods that each operator made of its cases: they are up side by side."""
-    experiments = {name: {**case.experiment, "backend": backend} for name, (backend, case) in ON.items()}
+    cases = {name: ON[name] for name in IN_PROOF}
+    experiments = {name: {**case.experiment, "backend": backend} for name, (backend, case) in cases.items()}
     for project in own_project(tmp_path_factory.mktemp("rehearsals"), addons_environ, addons_live):
         yield brought_up(project, experiments, addons_live, image)
 
@@ -76,7 +77,7 @@ def rehearse(
 IN_PROOF = ("mpijob", "kubedl-tfjob")
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in IN_PROOF else [ONCE_MORE]) for name in ON])
+@pytest.mark.parametrize("name", IN_PROOF)
 def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
     _, case = ON[name]
     output = rehearse(name, "--probe").succeeded()

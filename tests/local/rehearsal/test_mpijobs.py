@@ -9,7 +9,10 @@ import pytest
 from tests.local.rehearsal.workloads import full_name, own_state_folder, pod, run_to_success, with_probe, workload
 from trainform.backends.kubeflow.controller import KUBEXEC
 
-pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("MPIJobs of every kind")]
+pytestmark = [
+    pytest.mark.usefixtures("docker_daemon"),
+    pytest.mark.rehearsal("the emulation, whose place real nodes take"),
+]
 state = pytest.fixture(autouse=True)(own_state_folder)
 
 WORKERS: dict[str, Any] = {"replicas": 2, "accelerators": {"a800": 2}}

@@ -12,7 +12,10 @@ import pytest
 from tests.local.rehearsal.workloads import changed, own_state_folder, run_rehearsal, run_to_success, with_probe
 from trainform.local.rehearsal.probe import MOUNT
 
-pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("every mistake that a probe names")]
+pytestmark = [
+    pytest.mark.usefixtures("docker_daemon"),
+    pytest.mark.rehearsal("the emulation, whose place real nodes take"),
+]
 state = pytest.fixture(autouse=True)(own_state_folder)
 
 TENSORFLOW: dict[str, Any] = {

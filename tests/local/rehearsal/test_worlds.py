@@ -14,7 +14,10 @@ from tests.support.samples import plan
 from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import pod_name
 
-pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("worlds with broken pods")]
+pytestmark = [
+    pytest.mark.usefixtures("docker_daemon"),
+    pytest.mark.rehearsal("the emulation, whose place real nodes take"),
+]
 state = pytest.fixture(autouse=True)(own_state_folder)
 
 OUT: dict[str, Any] = {"storage": {"out": {"claim": "checkpoints", "mount": "/out"}}, "shared_memory": "64Mi"}

@@ -27,7 +27,7 @@ from trainform.local.rehearsal.run.rehearse import Options, rehearsal
 from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import Workload
 
-pytestmark = pytest.mark.proof("every way in which a rehearsal ends")
+pytestmark = pytest.mark.rehearsal("the emulation, whose place real nodes take")
 
 state = pytest.fixture(autouse=True)(own_state_folder)
 docker = pytest.mark.usefixtures("docker_daemon")

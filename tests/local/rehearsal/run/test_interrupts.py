@@ -15,7 +15,10 @@ import yaml
 from tests.local.rehearsal.workloads import docker_objects, own_state_folder
 from trainform.local.rehearsal.run.rehearse import ENDING
 
-pytestmark = [pytest.mark.usefixtures("docker_daemon"), pytest.mark.proof("signals at every moment")]
+pytestmark = [
+    pytest.mark.usefixtures("docker_daemon"),
+    pytest.mark.rehearsal("the emulation, whose place real nodes take"),
+]
 state = pytest.fixture(autouse=True)(own_state_folder)
 
 

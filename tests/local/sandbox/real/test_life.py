@@ -127,6 +127,7 @@ def test_starts_kills_and_stops_in_a_row_leave_nothing(docker: Any, toolchain: T
         down(folder)
 
 
+@pytest.mark.rehearsal("a second sandbox")
 def test_real_nodes_start_anew_and_end_next_to_another_sandbox(
     docker: Any, toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
