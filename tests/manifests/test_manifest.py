@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,3 +36,9 @@ def test_scripts_are_literal_blocks_and_there_are_no_aliases() -> None:
     assert "  launch.sh: |\n    #!/bin/sh\n" in text
     assert "&id001" not in text
     assert text.startswith("---\napiVersion: v1\nkind: Service\n")
+
+
+@pytest.mark.parametrize("text", ["493e05", "1e3", "12.", ".5", "+7", "0o17", "-1.5E-3"])
+def test_text_that_is_a_number_for_kubectl_is_quoted(text: str) -> None:
+    """PyYAML writes the revision 493e05 without quotes, and kubectl reads a number."""
+    assert f"revision: '{text}'\n" in to_yaml([Manifest("job", {"revision": text})])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import enum
 import json
+import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, TypeVar, cast
@@ -161,8 +162,13 @@ class ReadableDumper(Dumper):
     """Writes scripts as literal blocks."""
 
 
+# Numbers of YAML 1.2, which kubectl reads, and of which PyYAML leaves some without quotes: a revision may be 493e05.
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+")
+
+
 def _text(dumper: Dumper, value: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+    style = "|" if "\n" in value else "'" if _NUMBER.fullmatch(value) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 ReadableDumper.add_representer(str, _text)
