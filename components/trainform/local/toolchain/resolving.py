@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from trainform.console.progress import SILENT
 from trainform.errors import ToolchainError
+from trainform.local.toolchain.cache import cache_folder
+from trainform.local.toolchain.golang import find_go
 from trainform.local.toolchain.parts import PINS
 from trainform.local.toolchain.releases import MODULE, Module, Release
 
-PROXY_VARIABLE, DEFAULT_PROXY = "GOPROXY", "https://proxy.golang.org"
+PROXY_VARIABLE = "GOPROXY"
 # The names of systems and processors in releases and images; Pulumi uses other names.
 _SYSTEMS = {"Linux": "linux", "Darwin": "darwin"}
 _MACHINES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
@@ -51,14 +53,12 @@ def resolve_release(release: Release, system: str, machine: str, pins: Path = PI
 
 
 def module_proxy() -> str:
-    """Return the first proxy of GOPROXY: of the variable, else as this machine's Go knows it, else Go's default.
-
-    Raises `ToolchainError` if GOPROXY does not begin with a URL, or if that has a password."""
+    """Return the first proxy of GOPROXY, of the variable or as Go knows it. Raises `ToolchainError` if GOPROXY does not
+    begin with a URL, or if that has a password."""
     proxies = os.environ.get(PROXY_VARIABLE, "").strip()
-    if not proxies and shutil.which("go") is not None:
-        command = ["go", "env", PROXY_VARIABLE]
+    if not proxies:
+        command = [str(find_go(cache_folder(), SILENT)), "env", PROXY_VARIABLE]
         proxies = subprocess.run(command, capture_output=True, text=True, cwd="/", check=False).stdout
-    proxies = proxies if proxies else DEFAULT_PROXY
     parts = urlsplit(re.split(r"[,|]", proxies)[0].strip().rstrip("/"))
     if parts.scheme not in ("http", "https") or parts.username is not None:
         raise ToolchainError(
