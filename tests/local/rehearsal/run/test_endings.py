@@ -149,7 +149,7 @@ def test_a_job_that_does_not_end(image: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @docker
 def test_an_image_that_is_not_available() -> None:
-    """It is reported before anything is started. Nobody listens at its registry."""
+    """It is reported before anything is started. No server listens at its registry."""
     asked = pod("worker-0")
     asked["spec"]["containers"][0]["image"] = "localhost:9/ai/train:1"
     with pytest.raises(TrainformError) as raised:

@@ -31,7 +31,7 @@ class Sandbox(Struct, frozen=True):
 
 
 def place_pods(workload: Workload) -> dict[str, Sandbox]:
-    """Return the sandbox of each pod by name. A pod on the host network has a node of its own, and its host name."""
+    """Return the sandbox of each pod by name. A pod on the host network has a node alone, and its host name."""
     sandboxes = {}
     for index, pod in enumerate(workload.pods):
         spec, name = pod["spec"], pod_name(pod)
