@@ -170,6 +170,13 @@ def test_invisible_characters_in_values_are_escaped(tmp_path: Path) -> None:
     assert r"NOTE=a\x1b[31m\nb" in shown(str(file))
 
 
+def test_a_limit_that_is_not_the_request_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "hello.yaml"
+    roles = {"worker": {"replicas": 2, "cpu": {"request": 1, "limit": 4}, "memory": {"request": "1Gi"}}}
+    file.write_text(yaml.safe_dump({**read("experiments", "hello"), "roles": roles}, sort_keys=False))
+    assert "each pod  cpu 1 (limit 4), memory 1Gi (limit none)" in shown(str(file))
+
+
 OVERLAID = """\
 name: resnet
 image: registry.example.com/ai/pytorch-training:2.8

@@ -19,6 +19,33 @@ def test_only_ranked_roles_get_rdma_devices() -> None:
         assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
 
 
+def test_requests_and_limits() -> None:
+    """One amount is both, a limit alone too, as in Kubernetes; a request alone has no limit."""
+    role = {
+        "cpu": {"request": "500m", "limit": 8},
+        "memory": {"request": "64Gi"},
+        "resources": {"ephemeral-storage": {"limit": "100Gi"}, "hugepages-2Mi": "1Gi"},
+        "accelerators": {"a800": 8},
+    }
+    assert container(plan(roles={"worker": role}), "worker")["resources"] == {
+        "requests": {
+            "cpu": "500m",
+            "memory": "64Gi",
+            "ephemeral-storage": "100Gi",
+            "hugepages-2Mi": "1Gi",
+            "baidu.com/a800_80g_cgpu": "8",
+        },
+        "limits": {
+            "cpu": "8",
+            "ephemeral-storage": "100Gi",
+            "hugepages-2Mi": "1Gi",
+            "baidu.com/a800_80g_cgpu": "8",
+        },
+    }
+    one, both = (plan(roles={"worker": {"cpu": cpu}}) for cpu in (4, {"request": "4000m", "limit": 4}))
+    assert one.revision == both.revision
+
+
 def test_shared_memory_of_the_experiment_and_of_a_role() -> None:
     roles: dict[str, Any] = {"worker": {}, "big": {"shared_memory": "1.5Ti"}, "none": {"shared_memory": 0}}
     made = plan(shared_memory="20G", roles=roles)

@@ -83,7 +83,9 @@ sources = st.one_of(
     ).map(lambda field: {"field": field}),
 )  # fmt: skip
 env = st.dictionaries(env_names, texts | sources, max_size=5)
-cpus = st.sampled_from([0, 1, 8, 0.5, 1.5, "500m", "1", "0.001", "96", "2k"])
+cpus = st.sampled_from(
+    [0, 1, 8, 0.5, 1.5, "500m", "1", "0.001", "96", "2k", {"request": 1, "limit": 1.5}, {"limit": 2}]
+)
 memories = st.sampled_from([0, 2**20, "0", "1.5Gi", "64Gi", "800G", "1Ti", "1024Mi", "1024Ki", "123456789"])
 sizes = st.sampled_from([2**20, "1Mi", "1.5Gi", "2Ti", "20G", "1Ei"])
 resources = st.dictionaries(
@@ -151,7 +153,7 @@ _role: dict[str, st.SearchStrategy[Any]] = {
     "image": images,
     "accelerators": st.sampled_from([{}, {"a800": 0}, {"a800": 1}, {"a800": 8}, {"l40s": 4}]),
     "cpu": cpus,
-    "memory": memories,
+    "memory": memories | st.sampled_from([{"request": "1Gi"}, {"request": 0, "limit": "64Gi"}]),
     "resources": resources,
     "shared_memory": memories,
     "env": env,

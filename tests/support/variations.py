@@ -118,6 +118,26 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
     ),
     (
+        {
+            "roles": {
+                "worker": {
+                    "cpu": {"request": 4, "limit": 8},
+                    "memory": {"request": "4Gi", "limit": "8Gi"},
+                    "resources": {"ephemeral-storage": {"request": "1Gi", "limit": "2Gi"}},
+                }
+            }
+        },
+        {
+            "roles.worker.cpu": 8,
+            "roles.worker.cpu.request": 6,
+            "roles.worker.cpu.limit": ABSENT,
+            "roles.worker.memory.request": "6Gi",
+            "roles.worker.memory.limit": "16Gi",
+            "roles.worker.resources.ephemeral-storage.request": "2Gi",
+            "roles.worker.resources.ephemeral-storage.limit": "3Gi",
+        },
+    ),
+    (
         {"roles": {"master": {}, "worker": {"replicas": 2}}, "ttl": "12h"},
         {
             "ttl": "1h",

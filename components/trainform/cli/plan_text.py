@@ -192,9 +192,10 @@ def _ports(role: RolePlan) -> Iterable[str]:
 def _each(role: RolePlan) -> Iterable[str]:
     if role.accelerators is not None:
         yield f"{role.accelerators[1]} {role.accelerators[0]}"
-    yield from (
-        f"{resource} {quantity}" for resource, quantity in role.resources.items() if resource in {"cpu", "memory"}
-    )
+    for resource, request in role.resources.items():
+        if resource in {"cpu", "memory"}:
+            limit = role.limits.get(resource, "none")
+            yield f"{resource} {request}" if limit == request else f"{resource} {request} (limit {limit})"
     if role.shared_memory is not None:
         yield f"shared memory {role.shared_memory}"
 

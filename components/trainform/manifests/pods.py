@@ -330,7 +330,6 @@ def _container(
     env: list[Variable],
     mounts: list[VolumeMount],
 ) -> Container:
-    resources = {"requests": role.resources, "limits": role.resources} if role.resources else {}
     names = [variable.name for variable in role.env]
     return without_empty(
         Container(
@@ -354,7 +353,7 @@ def _container(
                 )
                 for port in group.ports
             ],
-            resources=resources,
+            resources=without_empty({"requests": role.resources, "limits": role.limits}),
             securityContext=_container_security(plan, role.capabilities),
             volumeMounts=mounts,
         )

@@ -19,7 +19,7 @@ from trainform.spec.storage import ClaimRequest
 
 
 class Totals(Struct, frozen=True):
-    """Sums over all pods of a job. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit.
+    """Sums over all pods of a job. cpu (cores) and memory (bytes) are quantities; empty if a role requests none.
     cost_per_hour: None unless every accelerator in use has a price, all in one currency."""
 
     pods: int
@@ -199,6 +199,7 @@ class RolePlan(Struct, frozen=True):
     launch script starts the pods. `stays`: a pod that succeeds keeps running until the job ends. `counted`: the job
     ends when as many pods have succeeded as the role has. `prepared`: the steps of `prepare` with which `init` begins.
     `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own policy.
+    `resources`: what each pod requests. `limits`: the most that it can use of some of them.
     `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often
     its containers start.
     """
@@ -216,6 +217,7 @@ class RolePlan(Struct, frozen=True):
     args: tuple[str, ...]
     env: tuple[EnvVar, ...]
     resources: dict[str, str]
+    limits: dict[str, str]
     accelerators: tuple[str, int] | None
     capabilities: tuple[str, ...]
     shared_memory: str | None

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from trainform import defaults
 from trainform.errors import MOST_NAMES, Problem, list_names
 from trainform.manifests.pods import needs_files
+from trainform.manifests.templates import is_extended
 from trainform.plan.model import Plan, RolePlan
 from trainform.rules.limits.table import ALWAYS_HOLDS, BY_CODE, WAIVABLE, unknown_code
 from trainform.spec.environment import Environment
@@ -21,9 +22,11 @@ from trainform.spec.limits import VolumeType
 from trainform.spec.names import END, RESOURCE, did_you_mean, matches
 from trainform.spec.quantities import is_too_small, is_whole, too_small
 from trainform.spec.queue_fields import QueueRequest
+from trainform.spec.roles import Amounts, request_and_limit
 from trainform.spec.storage import ONE_POD
 
 BYTES = ("memory", "ephemeral-storage")  # resources that are counted in bytes
+HUGE_PAGES = "hugepages-"
 
 
 def reference_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -36,12 +39,13 @@ def reference_problems(experiment: Experiment, environment: Environment, plan: P
         for kind in role.accelerators:
             path = f"roles.{name}.accelerators.{kind}"
             yield from unknown(path, kind, environment.accelerators, "kind of accelerator")
-        yield from amount_problems(f"roles.{name}.resources", role.resources)
-        for resource, quantity in role.resources.items():
+        for resource, given in role.resources.items():
+            path = f"roles.{name}.resources.{resource}"
+            yield from _resource_problems(path, resource, given)
             if resource in fields:
                 reason = "the resource has a field of its own"
                 fix = f"remove it here; write `{fields[resource]}`"
-                yield Problem(f"roles.{name}.resources.{resource}", quantity, reason, fix)
+                yield Problem(path, None if isinstance(given, Amounts) else given, reason, fix)
     for key, volume in experiment.storage.items():
         yield from unknown(f"storage.{key}.class", volume.storage_class, environment.storage_classes, "storage class")
     if experiment.network.rdma and environment.rdma is None:
@@ -78,12 +82,31 @@ def unknown(path: str, name: str | None, known: Collection[str], word: str) -> l
 def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
     """Yield wrong quantities by resource name or accelerator kind: only CPU may be a fraction."""
     for name, quantity in amounts.items():
-        where = f"{path}.{name}"
-        if name != "cpu" and not is_whole(quantity):
-            reason = "the value is a fraction; Kubernetes counts it in whole numbers"
-            yield Problem(where, quantity, reason, "write a whole number")
-        elif name in BYTES and is_too_small(quantity):
-            yield Problem(where, quantity, *too_small(quantity))
+        yield from _amount_problems(f"{path}.{name}", name, quantity)
+
+
+def _amount_problems(path: str, resource: str, quantity: str) -> Iterator[Problem]:
+    if resource != "cpu" and not is_whole(quantity):
+        reason = "the value is a fraction; Kubernetes counts it in whole numbers"
+        yield Problem(path, quantity, reason, "write a whole number")
+    elif resource in BYTES and is_too_small(quantity):
+        yield Problem(path, quantity, *too_small(quantity))
+
+
+def _resource_problems(path: str, resource: str, given: str | Amounts) -> Iterator[Problem]:
+    """Yield wrong quantities, and a limit that differs from the request of a resource that nodes never lend."""
+    if not isinstance(given, Amounts):
+        yield from _amount_problems(path, resource, given)
+        return
+    for side, quantity in given.user_set().items():
+        yield from _amount_problems(f"{path}.{side}", resource, quantity)
+    request, limit = request_and_limit(given)
+    if (is_extended(resource) or resource.startswith(HUGE_PAGES)) and request != limit:
+        reason = (
+            f"the request is {request} and the limit {'none' if limit is None else limit}, and Kubernetes needs equal "
+            "ones of this resource: what one container has of it, no other container can use"
+        )
+        yield Problem(path, None, reason, f"write one amount: `{resource}: {request}`")
 
 
 AMOUNTS = ("capability", "deserved", "guarantee")
