@@ -81,7 +81,7 @@ def named(plan: Plan) -> set[str]:
     found = {plan.experiment, plan.environment, f"{plan.namespace}/{plan.job}", plan.queue.name}
     found |= {pod.name for of_role in pods for pod in (of_role[0], of_role[-1])}
     found |= {manifest.body["metadata"]["name"] for manifest in job_manifests(plan)}
-    found |= {name for role in plan.roles for mount in role.mounts for name in (mount.claim, mount.path)}
+    found |= {name for role in plan.roles for mount in role.mounts for name in (mount.source, mount.path)}
     found |= {variable.name for role in plan.roles for variable in role.env}
     found |= {step.name for role in plan.roles for step in role.init}
     return found

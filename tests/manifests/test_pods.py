@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.samples import WITH_EXTRAS, container, plan, pod
+from tests.support.samples import WITH_EXTRAS, container, environment, plan, pod
 
 
 def test_only_ranked_roles_get_rdma_devices() -> None:
@@ -76,6 +76,35 @@ def test_volumes_are_mounted_in_the_roles_that_they_name() -> None:
         "readOnly": True,
     }
     assert [mount["name"] for mount in container(made, "evaluation-watcher")["volumeMounts"]] == ["models"]
+
+
+def test_volumes_of_every_source() -> None:
+    """Steps and init containers see them too."""
+    made = plan(
+        cluster=environment(limits={"host_paths": ["/mnt/k8s-disks"]}),
+        storage={
+            "disk": {"host_path": "/mnt/k8s-disks/0", "mount": "/scratch", "sub_path": "sdxl"},
+            "cache": {"scratch": "500Gi", "mount": "/cache"},
+            "nccl": {"config_map": "nccl", "mount": "/etc/nccl.conf", "sub_path": "nccl.conf", "read_only": True},
+            "hub": {"secret": "hub-login", "mount": "/etc/hub"},
+        },
+        prepare=[{"name": "fetch", "command": ["fetch"]}],
+    )
+    spec = pod(made, "worker")["spec"]
+    assert spec["volumes"][:4] == [
+        {"name": "disk", "hostPath": {"path": "/mnt/k8s-disks/0"}},
+        {"name": "cache", "emptyDir": {"sizeLimit": "500Gi"}},
+        {"name": "nccl", "configMap": {"name": "nccl"}},
+        {"name": "hub", "secret": {"secretName": "hub-login"}},
+    ]
+    mounts = container(made, "worker")["volumeMounts"]
+    assert mounts[:4] == [
+        {"name": "disk", "mountPath": "/scratch", "subPath": "sdxl"},
+        {"name": "cache", "mountPath": "/cache"},
+        {"name": "nccl", "mountPath": "/etc/nccl.conf", "subPath": "nccl.conf", "readOnly": True},
+        {"name": "hub", "mountPath": "/etc/hub"},
+    ]
+    assert spec["initContainers"][0]["volumeMounts"] == mounts
 
 
 def test_node_selectors_and_tolerations_are_merged() -> None:

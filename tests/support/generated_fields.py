@@ -210,6 +210,10 @@ volumes = st.one_of(
         size=sizes,
         mount=mounts,
     ),
+    some(_volume, host_path=st.sampled_from(["/mnt/disks", "/mnt/disks/0/"]), mount=mounts),
+    some(_volume, scratch=sizes, mount=mounts),
+    some(_volume, config_map=subdomains, mount=mounts),
+    some(_volume, secret=subdomains, mount=mounts),
 )
 networks = some(
     {

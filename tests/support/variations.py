@@ -223,6 +223,22 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
     ),
     (
+        {
+            "storage": {
+                "disk": {"host_path": "/mnt/disks/0", "mount": "/disk"},
+                "cache": {"scratch": "500Gi", "mount": "/cache"},
+                "nccl": {"config_map": "nccl", "mount": "/etc/nccl"},
+                "hub": {"secret": "hub", "mount": "/etc/hub"},
+            }
+        },
+        {
+            "storage.disk.host_path": "/mnt/disks/1",
+            "storage.cache.scratch": "1Ti",
+            "storage.nccl.config_map": "other",
+            "storage.hub.secret": "other",
+        },
+    ),
+    (
         {"prepare": [{"name": "fetch", "command": ["fetch"], "env": _SOURCES}, {"name": "code", "git": _GIT}]},
         {
             **_below("prepare.0.env", _OTHER_SOURCES),

@@ -157,13 +157,21 @@ def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
         "pods": wrapped(_names(plan, role), room),
         "image": wrapped(role.image, room),
         "each pod": wrapped(", ".join(_each(role)), room),
-        "claims": [line for mount in role.mounts for line in wrapped(f"{mount.claim} at {mount.path}", room)],
+        "claims": _mounted(role, room, claims=True),
+        "volumes": _mounted(role, room, claims=False),
         "ports": wrapped(", ".join(_ports(role)), room),
         "before": [line for index, step in enumerate(role.init) for line in _step(role, index, step, room)],
         "runs": wrapped(" ".join(runs), room),
     }
     for label, lines in rows.items():
         yield from _labelled(label, lines)
+
+
+def _mounted(role: RolePlan, width: int, *, claims: bool) -> list[str]:
+    """Return the lines of the mounts that are claims, or of all others with the kind of their source."""
+    mounts = [mount for mount in role.mounts if (mount.claim is not None) == claims]
+    texts = (f"{'' if claims else f'{mount.kind} '}{mount.source} at {mount.path}" for mount in mounts)
+    return [line for text in texts for line in wrapped(text, width)]
 
 
 def _step(role: RolePlan, index: int, step: InitContainer, width: int) -> list[str]:

@@ -9,7 +9,7 @@ from trainform import defaults
 from trainform.manifests.env import PodConventions, Variable, container_env, env_prefix, expand_own_refs, override_env
 from trainform.manifests.manifest import mapping, without_empty
 from trainform.plan.launch.prepare import KEY_MOUNT
-from trainform.plan.model import Checkout, Group, Plan, RolePlan
+from trainform.plan.model import Checkout, Group, Mount, Plan, RolePlan
 from trainform.spec.layers import merge_patch, named_items
 from trainform.spec.roles import Toleration
 
@@ -137,9 +137,7 @@ def _key_volume(checkout: Checkout) -> str:
 
 def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
     """Return the volumes of the role's pods."""
-    found: list[dict[str, Any]] = [
-        {"name": mount.volume, "persistentVolumeClaim": {"claimName": mount.claim}} for mount in role.mounts
-    ]
+    found: list[dict[str, Any]] = [{"name": mount.volume, **_source(mount)} for mount in role.mounts]
     if role.shared_memory is not None:
         found.append(
             {"name": defaults.SHARED_MEMORY_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": role.shared_memory}}
@@ -159,6 +157,21 @@ def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
     if role.ssh and plan.ssh is not None:
         found.append({"name": defaults.SSH_VOLUME, "secret": {"secretName": plan.ssh.secret, "defaultMode": PRIVATE}})
     return found
+
+
+_SOURCES = {
+    "claim": ("persistentVolumeClaim", "claimName"),
+    "host_path": ("hostPath", "path"),
+    "scratch": ("emptyDir", "sizeLimit"),
+    "config_map": ("configMap", "name"),
+    "secret": ("secret", "secretName"),
+}
+"""The type of volume in Kubernetes for each kind of source, and the field of its name, path or size."""
+
+
+def _source(mount: Mount) -> dict[str, Any]:
+    volume_type, field = _SOURCES[mount.kind]
+    return {volume_type: {field: mount.source}}
 
 
 _LISTS_OF_PODS = ("initContainers", "volumes")

@@ -15,7 +15,7 @@ from trainform.spec.network import RunAs
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
-from trainform.spec.storage import ClaimRequest
+from trainform.spec.storage import CLAIM, ClaimRequest
 
 
 class Totals(Struct, frozen=True):
@@ -55,13 +55,21 @@ class Host(Struct, frozen=True):
 
 
 class Mount(Struct, frozen=True):
-    """A claim in a role's containers; `volume` is the user's name for it."""
+    """A volume in a role's containers; `volume` is the user's name for it. `kind`: the source by the field that names
+    it, `claim` for every claim. `source`: the name of an object, a path of the node, or the size of a scratch
+    folder."""
 
     volume: str
-    claim: str
+    kind: str
+    source: str
     path: str
     sub_path: str | None
     read_only: bool
+
+    @property
+    def claim(self) -> str | None:
+        """Return the name of the claim; None for another source."""
+        return self.source if self.kind == CLAIM else None
 
 
 class ClaimPlan(Struct, frozen=True):

@@ -17,6 +17,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
 from trainform.spec.quantities import amount, spell
 from trainform.spec.roles import Amounts, Role, request_and_limit
+from trainform.spec.storage import CLAIM
 
 
 def plan_roles(layout: Layout) -> tuple[RolePlan, ...]:
@@ -115,7 +116,9 @@ def _resources(role: Role, kind: Accelerator | None, rdma: Rdma | None) -> dict[
 def _mounts(experiment: Experiment, name: str) -> Iterator[Mount]:
     for key, volume in experiment.storage.items():
         if volume.roles is None or name in volume.roles:
-            yield Mount(key, claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only)
+            kind, source = volume.source
+            source = claim_name(experiment, key) if kind == CLAIM else source
+            yield Mount(key, kind, source, volume.mount, volume.sub_path, volume.read_only)
 
 
 def gang(experiment: Experiment) -> dict[str, int]:

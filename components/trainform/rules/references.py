@@ -206,6 +206,8 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
             paths.setdefault(path.rstrip("/"), owner)
         claims: dict[str, str] = {}
         for mount in role.mounts:
+            if mount.claim is None:
+                continue
             if mount.claim in claims:
                 reason = f"the volume mounts a claim that {claims[mount.claim]} mounts already (role {role.name})"
                 fix = "mount it once, at a folder above both paths"
@@ -223,14 +225,14 @@ def _single_pod_claims(plan: Plan) -> Iterator[Problem]:
     """Yield claims that only one pod can mount, but that several pods mount."""
     mounting: dict[str, int] = {}
     for role in plan.roles:
-        for mount in role.mounts:
-            mounting[mount.claim] = mounting.get(mount.claim, 0) + role.replicas
-    for claim in plan.claims:
-        pods = mounting.get(claim.name, 0)
-        if ONE_POD in claim.request.access_modes and pods > 1:
+        for claim in filter(None, (mount.claim for mount in role.mounts)):
+            mounting[claim] = mounting.get(claim, 0) + role.replicas
+    for made in plan.claims:
+        pods = mounting.get(made.name, 0)
+        if ONE_POD in made.request.access_modes and pods > 1:
             reason = f"one pod at a time mounts such a claim, and {pods} pods are to: the others would never start"
             fix = "write `[ReadWriteMany]`, or limit the volume by `roles` to one pod"
-            yield Problem(f"storage.{claim.key}.access_modes", ONE_POD, reason, fix)
+            yield Problem(f"storage.{made.key}.access_modes", ONE_POD, reason, fix)
 
 
 def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
