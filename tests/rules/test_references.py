@@ -76,6 +76,39 @@ def test_pieces_have_no_unit() -> None:
     assert reasons(queue={"capability": {"cpu": 4, "a800": 8}}) == {}
 
 
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/data/train.py", "the path is inside the mount of storage.data"),
+        ("/data", "the path is that of the mount of storage.data"),
+        ("/mnt", "the path is above the mount of storage.output"),
+        ("/code/src/a.py", "the path is inside the mount of the step code"),
+        ("/etc/trainform/launch.sh", "the path is inside the mount of the launch script"),
+        ("/dev/shm/a", "the path is inside the mount of shared_memory"),  # noqa: S108 -- a mount of pods
+        ("/opt/run.sh/a", "the path is inside the file /opt/run.sh"),
+        ("/bin", "the mount would hide a folder of the system that every process needs"),
+        ("/proc/self", "the mount would hide a folder of the system that every process needs"),
+        ("/data2", ""),
+        ("/etc/nccl.conf", ""),
+    ],
+)
+def test_a_file_is_at_a_place_of_its_own(path: str, reason: str) -> None:
+    found = reasons(
+        files={"/opt/run.sh": {"text": ""}, path: {"text": ""}},
+        storage={"data": {"claim": "data", "mount": "/data/"}, "output": {"scratch": "1Gi", "mount": "/mnt/output"}},
+        prepare=[{"name": "code", "git": {**GIT, "path": "/code"}}],
+        shared_memory="1Gi",
+    )
+    assert found == ({f"files.{path}": reason} if reason else {})
+
+
+def test_the_volume_of_the_files_keeps_its_name_for_itself() -> None:
+    storage = {"files": {"claim": "data", "mount": "/data"}}
+    assert reasons(storage=storage) == {}
+    found = reasons(storage=storage, files={"/etc/nccl.conf": {"text": ""}})
+    assert found == {"storage.files": "the name is one that trainform uses itself"}
+
+
 HIDDEN = "the mount would hide a folder of the system that every process needs"
 GIT = {"repository": "https://git.example.com/ai/code.git", "commit": "4f5c2e9b8d1a7c3e6f0b2d4a8c1e5f7b9d3a6c0e"}
 

@@ -239,6 +239,10 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
     ),
     (
+        {"files": {"/etc/nccl": {"text": "NCCL_DEBUG=INFO"}, "/readme": {"file": "README.md"}}},
+        {"files": {}, "files./etc/nccl.text": "NCCL_DEBUG=WARN", "files./readme.file": "CONTRIBUTING.md"},
+    ),
+    (
         {"prepare": [{"name": "fetch", "command": ["fetch"], "env": _SOURCES}, {"name": "code", "git": _GIT}]},
         {
             **_below("prepare.0.env", _OTHER_SOURCES),

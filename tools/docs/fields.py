@@ -19,7 +19,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.explain import spelled
 from trainform.spec.limits import VolumeType
 from trainform.spec.places import models_of
-from trainform.spec.quantities import Bytes, Duration, Quantity, Size
+from trainform.spec.quantities import Bytes, Duration, Quantity, SharedMemory, Size
 
 OF_EXPERIMENT = """\
 Written by `make golden` from the models in `components/trainform/spec`. Editors show the same texts from the JSON \
@@ -35,6 +35,7 @@ MOST_ROWS = 5
 """A section with as many fields, in one place of the files, is a part of the table above it."""
 TYPES: Sequence[tuple[Any, str]] = (
     (Bytes, "bytes (`64Gi`)"),
+    (SharedMemory, "bytes (`64Gi`), `unlimited`"),
     (Size, "bytes (`2Ti`)"),
     (Quantity, "quantity (`500m`)"),
     (Duration, "duration (`12h`)"),

@@ -300,6 +300,8 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     meeting = f", meeting at {plan.rendezvous.address}:{plan.rendezvous.port}" if by_name else ""
     yield from (("Image", f"{image}, here {name}") for image, name in plan.images.items())
     yield "World", f"{world}{bounds}{meeting}"
+    if plan.mounted_files:
+        yield "Files", ", ".join(file.path for file in plan.mounted_files)
     if plan.ssh is not None:
         made = f"keys of rotation {plan.ssh.rotation}" if plan.ssh.made else "not made here"
         ports = "" if plan.ssh.ports else f", port {plan.ssh.port}"

@@ -72,6 +72,14 @@ class Mount(Struct, frozen=True):
         return self.source if self.kind == CLAIM else None
 
 
+class MountedFile(Struct, frozen=True):
+    """A file of the user in all containers. `key`: its entry in the ConfigMap."""
+
+    path: str
+    key: str
+    text: str
+
+
 class ClaimPlan(Struct, frozen=True):
     """A claim that trainform creates. `storage_class`: its name in the cluster, None for the cluster's default."""
 
@@ -321,6 +329,7 @@ class Plan(Struct, frozen=True, dict=True):
     ends_with: tuple[Ending, ...]
     queue: QueuePlan
     claims: tuple[ClaimPlan, ...]
+    mounted_files: tuple[MountedFile, ...]
     run_as: RunAs | None
     restricted: bool
     host_network: bool
@@ -351,6 +360,11 @@ class Plan(Struct, frozen=True, dict=True):
         """Return the name of the ConfigMap with the launch files. It contains the revision, so a running job never
         reads the files of the next one."""
         return f"{self.job}-launch"
+
+    @property
+    def user_files(self) -> str:
+        """Return the name of the ConfigMap with the user's files, which contains the revision too."""
+        return f"{self.job}-files"
 
     @property
     def min_available(self) -> int:

@@ -189,6 +189,7 @@ OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.S
 def mount_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """Yield the problems of the paths of volumes and checkouts, and of the names of volumes."""
     steps = {step.name: index for index, step in enumerate(experiment.prepare)}
+    everywhere: dict[str, str] = {}
     for role in plan.roles:
         files = _own_files(plan, role)
         paths = dict(files)
@@ -204,6 +205,7 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
                 yield Problem(where, path, reason, "choose another path, or limit one to other roles")
             yield from _inside(where, path, files, role)
             paths.setdefault(path.rstrip("/"), owner)
+        everywhere |= paths
         claims: dict[str, str] = {}
         for mount in role.mounts:
             if mount.claim is None:
@@ -213,12 +215,36 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
                 fix = "mount it once, at a folder above both paths"
                 yield Problem(f"storage.{mount.volume}", mount.claim, reason, fix)
             claims.setdefault(mount.claim, f"storage.{mount.volume}")
+    yield from _file_problems(experiment, everywhere)
     taken = {checkout.volume for role in plan.roles for checkout in role.checkouts}
+    taken |= {defaults.FILES_VOLUME} if experiment.files else set()
     for key in experiment.storage:
-        if key in OWN_VOLUMES or key.removeprefix("key-") in taken:
+        if key in OWN_VOLUMES or key in taken or key.removeprefix("key-") in taken:
             yield Problem(f"storage.{key}", None, "the name is one that trainform uses itself", "choose another name")
     yield from _system_paths(experiment)
     yield from _single_pod_claims(plan)
+
+
+def _file_problems(experiment: Experiment, mounted: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield files that were not read, and files inside or above a mount or another file. mounted: owners by path."""
+    mounts = {_normalized(path): f"the mount of {owner}" for path, owner in mounted.items()}
+    above = {folder: owner for path, owner in mounts.items() for folder in _folders_above(path)}
+    for path, file in experiment.files.items():
+        if file.text is None:
+            reason = "the content of the file is unknown: a model that is rendered directly reads no files"
+            yield Problem(f"files.{path}.file", file.file, reason, "write `text`, or call `check_experiment`")
+        holders = (folder for folder in _folders_above(path) if folder in mounts or folder in experiment.files)
+        inside = next((mounts.get(folder, f"the file {folder}") for folder in holders), None)
+        places = {"that of": mounts.get(path), "inside": inside, "above": above.get(path)}
+        where = next((word for word, owner in places.items() if owner is not None), None)
+        if where is not None:
+            yield Problem(f"files.{path}", path, f"the path is {where} {places[where]}", "choose another path")
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    """Yield the folders that hold the path, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def _single_pod_claims(plan: Plan) -> Iterator[Problem]:
@@ -260,6 +286,7 @@ def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> 
 def _system_paths(experiment: Experiment) -> Iterator[Problem]:
     mounts = {f"storage.{key}.mount": volume.mount for key, volume in experiment.storage.items()}
     steps = enumerate(experiment.prepare)
+    mounts |= {f"files.{path}": path for path in experiment.files}
     mounts |= {f"prepare[{index}].git.path": step.git.path for index, step in steps if step.git is not None}
     for field, mount in mounts.items():
         if _hides_system(mount):

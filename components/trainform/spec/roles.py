@@ -18,7 +18,7 @@ from trainform.spec.names import (
     ResourceName,
     Subdomain,
 )
-from trainform.spec.quantities import Bytes, Duration, Quantity
+from trainform.spec.quantities import Bytes, Duration, Quantity, SharedMemory
 from trainform.spec.refusal import refusal
 
 Restart = Annotated[str, StringConstraints(pattern=RESTART)]
@@ -184,8 +184,8 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         description="Other resources by their names in Kubernetes (ephemeral-storage: 100Gi). Request and limit of an "
         "extended resource are equal.",
     )
-    shared_memory: Bytes | None = Field(
-        default=None, description="Size of /dev/shm, 0 for none. Empty: the experiment's."
+    shared_memory: SharedMemory | None = Field(
+        default=None, description="Size of /dev/shm, `unlimited`, or 0 for none. Empty: the experiment's."
     )
     env: Env = Field(
         default={}, examples=[{"NCCL_DEBUG": "INFO"}], description="Variables of this role; they win over all others."

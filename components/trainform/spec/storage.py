@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from trainform.spec.base_model import Model, OnChange, is_empty, only_one
+from trainform.spec.base_model import Model, NonEmpty, OnChange, OneOf, Text, is_empty, only_one
 from trainform.spec.names import AbsolutePath, Label, RelativePath, Subdomain
 from trainform.spec.quantities import Size
 from trainform.spec.refusal import refusal
@@ -34,6 +34,19 @@ class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):
         json_schema_extra=OnChange.NO_OBJECT,
         description="Whether `pulumi destroy` keeps the claim and its data, for the next `up`.",
     )
+
+
+class File(OneOf, on_change=OnChange.NEW_REVISION):
+    """One file of UTF-8 text: a copy of a local file, or a text. Reading replaces the name of the file by its text."""
+
+    one_of = ("file", "text")
+
+    file: NonEmpty | None = Field(
+        default=None,
+        exclude_if=is_empty,
+        description="Local file, by its path from the project's folder on and inside it. Empty: `text`.",
+    )
+    text: Text | None = Field(default=None, exclude_if=is_empty, description="Content. Empty: that of `file`.")
 
 
 SOURCES = ("claim", "size", "host_path", "scratch", "config_map", "secret")
