@@ -42,6 +42,7 @@ WAIT = "10m"
 SHARED_MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - POSIX shared memory, not a temporary file
 SHARED_MEMORY_VOLUME = "shared-memory"
 LAUNCH_VOLUME = "launch"
+FILES_VOLUME = "files"
 MAIN_CONTAINER = "main"
 LAUNCH_MOUNT = "/etc/trainform"
 LAUNCH_SCRIPT = "launch.sh"

@@ -88,7 +88,7 @@ def named(plan: Plan) -> set[str]:
     found = {plan.experiment, plan.environment, f"{plan.namespace}/{plan.job}", plan.queue.name}
     found |= {pod.name for of_role in pods for pod in (of_role[0], of_role[-1])}
     found |= {manifest.body["metadata"]["name"] for manifest in job_manifests(plan)}
-    found |= {name for role in plan.roles for mount in role.mounts for name in (mount.claim, mount.path)}
+    found |= {name for role in plan.roles for mount in role.mounts for name in (mount.source, mount.path)}
     found |= {variable.name for role in plan.roles for variable in role.env}
     found |= {step.name for role in plan.roles for step in role.init}
     return found
@@ -175,6 +175,13 @@ def test_invisible_characters_in_values_are_escaped(tmp_path: Path) -> None:
     file = tmp_path / "hello.yaml"
     file.write_text(yaml.safe_dump({**read("experiments", "hello"), "env": {"NOTE": "a\x1b[31m\nb"}}, sort_keys=False))
     assert r"NOTE=a\x1b[31m\nb" in shown(str(file))
+
+
+def test_a_limit_that_is_not_the_request_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "hello.yaml"
+    roles = {"worker": {"replicas": 2, "cpu": {"request": 1, "limit": 4}, "memory": {"request": "1Gi"}}}
+    file.write_text(yaml.safe_dump({**read("experiments", "hello"), "roles": roles}, sort_keys=False))
+    assert "each pod  cpu 1 (limit 4), memory 1Gi (limit none)" in shown(str(file))
 
 
 OVERLAID = """\

@@ -67,6 +67,19 @@ def test_what_a_patch_of_pods_names() -> None:
     }
 
 
+def test_volumes_of_the_experiment() -> None:
+    """A ConfigMap may have the name of a claim; `preflight` reads the claims."""
+    storage = {
+        "data": {"claim": "tuning", "mount": "/data"},
+        "nccl": {"config_map": "tuning", "mount": "/etc/nccl"},
+        "hub": {"secret": "hub", "mount": "/etc/hub", "roles": ["worker"]},
+    }
+    assert {*named(storage=storage)} == {
+        Reference("ConfigMap", "tuning", (), "storage.nccl", as_files=True),
+        Reference("Secret", "hub", (), "storage.hub", as_files=True),
+    }
+
+
 def test_files_of_ssh_keys_of_git_and_pull_secrets() -> None:
     git = {
         "repository": "git@git.example.com:a/b",

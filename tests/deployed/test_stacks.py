@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.releases import IMAGE, follow, project, release
 from tests.support.repository import copy_stacks
 from tests.support.samples import JOB
-from trainform.deployed.stacks import is_pending, load_project_stack, places
+from trainform.deployed.stacks import files_read, is_pending, load_project_stack, places
 from trainform.errors import InputError
 from trainform.plan.inputs import resolved
 from trainform.spec.experiment import Experiment
@@ -104,6 +105,16 @@ def test_an_environments_own_stack_stands_for_the_environment(source: str, targe
     (tmp_path / "Pulumi.yaml").write_text("name: trainform\nruntime: python\n")
     found = places("resnet", source, target, tmp_path)
     assert [(place.name, place.environment.name) for place in found] == [("resnet.dev", "dev"), ("resnet.prod", "prod")]
+
+
+def test_a_stack_reads_the_files_that_its_experiment_names(tmp_path: Path) -> None:
+    """Also those of other environments, which its record has, and those that are missing."""
+    project(tmp_path)
+    path = tmp_path / "stacks" / "experiments" / "sdxl-lora.yaml"
+    files = {"files": {"/a.sh": {"file": "scripts/a.sh"}}, "environments": {"prod": {"files": {"/b": {"file": "b"}}}}}
+    path.write_text(yaml.safe_dump({**JOB, **files}))
+    stack = load_project_stack(DEV, tmp_path).stack
+    assert {"scripts/a.sh", "b", "stacks/experiments/sdxl-lora.yaml"} <= files_read(DEV, stack, tmp_path)
 
 
 def test_a_stack_is_pending_where_it_names_another_experiment_than_the_deployed_one(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from tests.conftest import ROOT
 from tests.plan.test_inputs import ON_IT, VARIATIONS, at, put
 from tests.support.generators import ENVIRONMENT, experiments
 from tests.support.samples import JOB
@@ -29,6 +30,7 @@ from trainform.spec.base_model import OnChange, on_change, set_fields
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
+from trainform.spec.local_files import read_files
 from trainform.spec.places import models_of
 
 RICH = Environment.model_validate(ENVIRONMENT)
@@ -40,7 +42,8 @@ KEEPS_REVISION = {OnChange.IN_PLACE, OnChange.NO_OBJECT, OnChange.GROWS, OnChang
 
 @functools.cache
 def _made(backend: str, written: str) -> tuple[Plan, dict[str, Any]] | None:
-    parsed = parse(Experiment, {"backend": backend, **json.loads(written, object_hook=_with_dates)})
+    data = {"backend": backend, **json.loads(written, object_hook=_with_dates)}
+    parsed = read_files(parse(Experiment, data), ROOT)
     if parsed.model is None or parsed.problems:
         return None
     job = render_job(parsed.model, RICH)

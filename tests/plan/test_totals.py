@@ -32,7 +32,13 @@ def test_sums() -> None:
     assert plan(roles=roles).totals == Totals(4, {"a800": 8, "l40s": 12}, "9500m", "67072Mi", None)
 
 
-def test_a_role_without_a_limit_has_no_sum() -> None:
+def test_requests_count_and_limits_do_not() -> None:
+    """As for the scheduler: a limit alone is the request too."""
+    apart = {"cpu": {"request": 4, "limit": 8}, "memory": {"limit": "8Gi"}}
+    assert plan(roles={"worker": {"replicas": 2, **apart}}).totals == Totals(2, {}, "8", "16Gi", None)
+
+
+def test_a_role_without_a_request_has_no_sum() -> None:
     totals = plan(
         roles={"worker": {"cpu": 8}, "watcher": {"ranked": False, "command": ["python"], "memory": "1Gi"}}
     ).totals

@@ -43,8 +43,70 @@ def test_bytes_whose_unit_is_missing(amount: object, size: str) -> None:
     assert reasons(queue={"capability": {"memory": amount}})["queue.capability.memory"] == reason
 
 
+@pytest.mark.parametrize(
+    ("resource", "amounts", "differing"),
+    [
+        ("smarter-devices.io/fuse", {"request": 1, "limit": 2}, "the request is 1 and the limit 2"),
+        ("hugepages-2Mi", {"request": "2Mi"}, "the request is 2Mi and the limit none"),
+        ("smarter-devices.io/fuse", {"limit": 2}, ""),
+        ("ephemeral-storage", {"request": "1Gi", "limit": "2Gi"}, ""),
+    ],
+)
+def test_what_nodes_never_lend_has_equal_request_and_limit(
+    resource: str, amounts: dict[str, Any], differing: str
+) -> None:
+    cluster = environment(limits={"resources": [resource]} if "/" in resource else {})
+    found = reasons(cluster, roles={"worker": {"resources": {resource: amounts}}})
+    more = (
+        ", and Kubernetes needs equal ones of this resource: what one container has of it, no other container can use"
+    )
+    assert found == ({f"roles.worker.resources.{resource}": differing + more} if differing else {})
+
+
+def test_amounts_of_a_request_and_a_limit() -> None:
+    amounts = {"request": 0.5, "limit": 100}
+    assert reasons(roles={"worker": {"resources": {"ephemeral-storage": amounts}}}) == {
+        "roles.worker.resources.ephemeral-storage.request": "the value is a fraction; Kubernetes counts it in whole "
+        "numbers",
+        "roles.worker.resources.ephemeral-storage.limit": "the value is 100 bytes, less than 1 MiB",
+    }
+
+
 def test_pieces_have_no_unit() -> None:
     assert reasons(queue={"capability": {"cpu": 4, "a800": 8}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/data/train.py", "the path is inside the mount of storage.data"),
+        ("/data", "the path is that of the mount of storage.data"),
+        ("/mnt", "the path is above the mount of storage.output"),
+        ("/code/src/a.py", "the path is inside the mount of the step code"),
+        ("/etc/trainform/launch.sh", "the path is inside the mount of the launch script"),
+        ("/dev/shm/a", "the path is inside the mount of shared_memory"),  # noqa: S108 -- a mount of pods
+        ("/opt/run.sh/a", "the path is inside the file /opt/run.sh"),
+        ("/bin", "the mount would hide a folder of the system that every process needs"),
+        ("/proc/self", "the mount would hide a folder of the system that every process needs"),
+        ("/data2", ""),
+        ("/etc/nccl.conf", ""),
+    ],
+)
+def test_a_file_is_at_a_place_of_its_own(path: str, reason: str) -> None:
+    found = reasons(
+        files={"/opt/run.sh": {"text": ""}, path: {"text": ""}},
+        storage={"data": {"claim": "data", "mount": "/data/"}, "output": {"scratch": "1Gi", "mount": "/mnt/output"}},
+        prepare=[{"name": "code", "git": {**GIT, "path": "/code"}}],
+        shared_memory="1Gi",
+    )
+    assert found == ({f"files.{path}": reason} if reason else {})
+
+
+def test_the_volume_of_the_files_keeps_its_name_for_itself() -> None:
+    storage = {"files": {"claim": "data", "mount": "/data"}}
+    assert reasons(storage=storage) == {}
+    found = reasons(storage=storage, files={"/etc/nccl.conf": {"text": ""}})
+    assert found == {"storage.files": "the name is one that trainform uses itself"}
 
 
 HIDDEN = "the mount would hide a folder of the system that every process needs"

@@ -36,6 +36,10 @@ CASES = {
         ["", "/", "mnt", "/mnt//a", "//mnt", "/..", "/mnt/..", "/mnt/../a", "/mnt/./a", "/a b", "/a:b", "/a\0", "/a\nb",
             "/a\x7f", "/a\x9b", "/a\u2028"],
     ),
+    names.FILE_PATH: (
+        ["/etc/nccl.conf", "/a", "/.bashrc", "/opt/日本/..a"],
+        ["", "/", "/etc/", "a", "./a", "/..", "/a/../b", "/a b", "/a:b", "/a\nb"],
+    ),
     names.RELATIVE_PATH: (["runs", "runs/first", "..a", "a..b", ".", "with space"],
         ["", "/runs", "..", "../a", "a/..", "a/../b", "a\nb", "a\x7f", "a\x9b"]),
     names.ENTRY_KEY: (["key", ".hidden", "a.b_c-D", "-"], ["", ".", "..", "..data", "a/b", "a b"]),

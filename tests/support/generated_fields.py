@@ -83,7 +83,9 @@ sources = st.one_of(
     ).map(lambda field: {"field": field}),
 )  # fmt: skip
 env = st.dictionaries(env_names, texts | sources, max_size=5)
-cpus = st.sampled_from([0, 1, 8, 0.5, 1.5, "500m", "1", "0.001", "96", "2k"])
+cpus = st.sampled_from(
+    [0, 1, 8, 0.5, 1.5, "500m", "1", "0.001", "96", "2k", {"request": 1, "limit": 1.5}, {"limit": 2}]
+)
 memories = st.sampled_from([0, 2**20, "0", "1.5Gi", "64Gi", "800G", "1Ti", "1024Mi", "1024Ki", "123456789"])
 sizes = st.sampled_from([2**20, "1Mi", "1.5Gi", "2Ti", "20G", "1Ei"])
 resources = st.dictionaries(
@@ -151,9 +153,9 @@ _role: dict[str, st.SearchStrategy[Any]] = {
     "image": images,
     "accelerators": st.sampled_from([{}, {"a800": 0}, {"a800": 1}, {"a800": 8}, {"l40s": 4}]),
     "cpu": cpus,
-    "memory": memories,
+    "memory": memories | st.sampled_from([{"request": "1Gi"}, {"request": 0, "limit": "64Gi"}]),
     "resources": resources,
-    "shared_memory": memories,
+    "shared_memory": memories | st.just("unlimited"),
     "env": env,
     "init": init,
     "restart": restarts,
@@ -208,6 +210,10 @@ volumes = st.one_of(
         size=sizes,
         mount=mounts,
     ),
+    some(_volume, host_path=st.sampled_from(["/mnt/disks", "/mnt/disks/0/"]), mount=mounts),
+    some(_volume, scratch=sizes, mount=mounts),
+    some(_volume, config_map=subdomains, mount=mounts),
+    some(_volume, secret=subdomains, mount=mounts),
 )
 networks = some(
     {
@@ -276,9 +282,14 @@ steps = st.lists(
 experiment_fields: dict[str, st.SearchStrategy[Any]] = {
     "backend": st.just("volcano"),
     "image_pull_policy": st.sampled_from(["Always", "IfNotPresent", "Never"]),
+    "files": st.dictionaries(
+        st.sampled_from(["/workload/run.sh", "/workload/a", "/etc/nccl.conf", "/opt/日本/é"]),
+        some({}, text=texts),
+        max_size=2,
+    ),
     "image_pull_secrets": st.lists(subdomains | st.just("registry.cluster"), max_size=2),
     "network": networks,
-    "shared_memory": memories,
+    "shared_memory": memories | st.just("unlimited"),
     "queue": queues,
     "priority_class": st.sampled_from(["urgent", "idle"]),
     "restart": restarts,

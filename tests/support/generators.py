@@ -62,6 +62,7 @@ ENVIRONMENT: dict[str, Any] = {
     "limits": {
         "service_accounts": ["trainer"],
         "host_network": True,
+        "host_paths": ["/mnt/disks"],
         "max_accelerators": 512,
         "waivable": {"TF-IMG-1": ["team-lead", "other-lead"], "TF-IMG-2": ["team-lead"]},
     },

@@ -118,6 +118,26 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
     ),
     (
+        {
+            "roles": {
+                "worker": {
+                    "cpu": {"request": 4, "limit": 8},
+                    "memory": {"request": "4Gi", "limit": "8Gi"},
+                    "resources": {"ephemeral-storage": {"request": "1Gi", "limit": "2Gi"}},
+                }
+            }
+        },
+        {
+            "roles.worker.cpu": 8,
+            "roles.worker.cpu.request": 6,
+            "roles.worker.cpu.limit": ABSENT,
+            "roles.worker.memory.request": "6Gi",
+            "roles.worker.memory.limit": "16Gi",
+            "roles.worker.resources.ephemeral-storage.request": "2Gi",
+            "roles.worker.resources.ephemeral-storage.limit": "3Gi",
+        },
+    ),
+    (
         {"roles": {"master": {}, "worker": {"replicas": 2}}, "ttl": "12h"},
         {
             "ttl": "1h",
@@ -201,6 +221,26 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "storage.runs.access_modes": ["ReadWriteOnce"],
             "storage.runs.keep": True,
         },
+    ),
+    (
+        {
+            "storage": {
+                "disk": {"host_path": "/mnt/disks/0", "mount": "/disk"},
+                "cache": {"scratch": "500Gi", "mount": "/cache"},
+                "nccl": {"config_map": "nccl", "mount": "/etc/nccl"},
+                "hub": {"secret": "hub", "mount": "/etc/hub"},
+            }
+        },
+        {
+            "storage.disk.host_path": "/mnt/disks/1",
+            "storage.cache.scratch": "1Ti",
+            "storage.nccl.config_map": "other",
+            "storage.hub.secret": "other",
+        },
+    ),
+    (
+        {"files": {"/etc/nccl": {"text": "NCCL_DEBUG=INFO"}, "/readme": {"file": "README.md"}}},
+        {"files": {}, "files./etc/nccl.text": "NCCL_DEBUG=WARN", "files./readme.file": "CONTRIBUTING.md"},
     ),
     (
         {"prepare": [{"name": "fetch", "command": ["fetch"], "env": _SOURCES}, {"name": "code", "git": _GIT}]},

@@ -19,7 +19,7 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.explain import spelled
 from trainform.spec.limits import VolumeType
 from trainform.spec.places import models_of
-from trainform.spec.quantities import Bytes, Duration, Quantity, Size
+from trainform.spec.quantities import Bytes, Duration, Quantity, SharedMemory, Size
 
 OF_EXPERIMENT = """\
 Written by `make golden` from the models in `components/trainform/spec`. Editors show the same texts from the JSON \
@@ -35,6 +35,7 @@ MOST_ROWS = 5
 """A section with as many fields, in one place of the files, is a part of the table above it."""
 TYPES: Sequence[tuple[Any, str]] = (
     (Bytes, "bytes (`64Gi`)"),
+    (SharedMemory, "bytes (`64Gi`), `unlimited`"),
     (Size, "bytes (`2Ti`)"),
     (Quantity, "quantity (`500m`)"),
     (Duration, "duration (`12h`)"),
@@ -132,7 +133,7 @@ class _Tables:
                 yield from self._rows(inside, f"{where}{BELOW.get(typed.split()[-1], '.')}")
 
     def _type(self, annotation: Any) -> str:
-        named = next((name for alias, name in TYPES if annotation == alias), None)
+        named = next((name for alias, name in TYPES if annotation == alias or _extends(annotation, alias)), None)
         if named is not None:
             return named
         origin, arguments = get_origin(annotation), [each for each in get_args(annotation) if each is not NoneType]
@@ -153,6 +154,12 @@ class _Tables:
     def _link(self, model: type[BaseModel]) -> str:
         where = self._elsewhere if model in self._shared else ""
         return f"[{model.__name__}]({where}#{model.__name__.lower()})"
+
+
+def _extends(annotation: Any, alias: Any) -> bool:
+    """Return True for an annotated type with more metadata, such as the tag of a branch."""
+    known = get_args(alias) if get_origin(alias) is Annotated else ()
+    return bool(known) and get_args(annotation)[: len(known)] == known
 
 
 def _reachable(kind: type[BaseModel]) -> Iterator[type[BaseModel]]:

@@ -221,6 +221,8 @@ def _shared(roles: Sequence[RolePlan]) -> dict[str, str]:
     paths: dict[tuple[str, str | None], str] = {}
     for role in roles:
         for mount in role.mounts:
+            if mount.claim is None:
+                continue
             folder = (mount.claim, mount.sub_path)
             pods[folder] += 0 if mount.read_only else role.replicas
             paths.setdefault(folder, mount.path)

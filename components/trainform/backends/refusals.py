@@ -22,6 +22,8 @@ _SMALLER = (
     "put large values into a ConfigMap, or into a file of the image or of a volume, or use fewer roles, steps or "
     "replicas"
 )
+_FIELDS = {"files": ("files", "put large files into the image, or on a volume")}
+"""The field of an object's content, and the fix."""
 _FEWER_PORTS = "use `ports: shared`, or fewer replicas: each replica with ports of its own has a pod template"
 
 # What an operator may lack beyond single fields (`Backend.LACKS`).
@@ -39,14 +41,13 @@ def size_problems(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[Problem
         if size > defaults.LARGEST_OBJECT:
             key = override_key(manifest)
             per_replica = manifest.is_job and any(role.per_replica for role in plan.roles)
-            path = f"manifest_overrides.{key}" if key in plan.manifest_overrides else ""
+            field, fix = _FIELDS.get(key, ("", _SMALLER))
+            path = f"manifest_overrides.{key}" if key in plan.manifest_overrides else field
             reason = (
                 f"the object {key} has {size} bytes, and etcd stores at most {defaults.LARGEST_OBJECT} besides what "
                 "servers add"
             )
-            yield Problem(
-                "network.ports" if per_replica else path, None, reason, _FEWER_PORTS if per_replica else _SMALLER
-            )
+            yield Problem("network.ports" if per_replica else path, None, reason, _FEWER_PORTS if per_replica else fix)
 
 
 def support_problems(experiment: Experiment, fields: Fields) -> Iterator[Problem]:

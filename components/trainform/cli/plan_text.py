@@ -158,13 +158,21 @@ def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
         "pods": wrapped(_names(plan, role), room),
         "image": wrapped(role.image, room),
         "each pod": wrapped(", ".join(_each(role)), room),
-        "claims": [line for mount in role.mounts for line in wrapped(f"{mount.claim} at {mount.path}", room)],
+        "claims": _mounted(role, room, claims=True),
+        "volumes": _mounted(role, room, claims=False),
         "ports": wrapped(", ".join(_ports(role)), room),
         "before": [line for index, step in enumerate(role.init) for line in _step(role, index, step, room)],
         "runs": wrapped(" ".join(runs), room),
     }
     for label, lines in rows.items():
         yield from _labelled(label, lines)
+
+
+def _mounted(role: RolePlan, width: int, *, claims: bool) -> list[str]:
+    """Return the lines of the mounts that are claims, or of all others with the kind of their source."""
+    mounts = [mount for mount in role.mounts if (mount.claim is not None) == claims]
+    texts = (f"{'' if claims else f'{mount.kind} '}{mount.source} at {mount.path}" for mount in mounts)
+    return [line for text in texts for line in wrapped(text, width)]
 
 
 def _step(role: RolePlan, index: int, step: InitContainer, width: int) -> list[str]:
@@ -193,9 +201,10 @@ def _ports(role: RolePlan) -> Iterable[str]:
 def _each(role: RolePlan) -> Iterable[str]:
     if role.accelerators is not None:
         yield f"{role.accelerators[1]} {role.accelerators[0]}"
-    yield from (
-        f"{resource} {quantity}" for resource, quantity in role.resources.items() if resource in {"cpu", "memory"}
-    )
+    for resource, request in role.resources.items():
+        if resource in {"cpu", "memory"}:
+            limit = role.limits.get(resource, "none")
+            yield f"{resource} {request}" if limit == request else f"{resource} {request} (limit {limit})"
     if role.shared_memory is not None:
         yield f"shared memory {role.shared_memory}"
 
@@ -292,6 +301,8 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     meeting = f", meeting at {plan.rendezvous.address}:{plan.rendezvous.port}" if by_name else ""
     yield from (("Image", f"{image}, here {name}") for image, name in plan.images.items())
     yield "World", f"{world}{bounds}{meeting}"
+    if plan.mounted_files:
+        yield "Files", ", ".join(file.path for file in plan.mounted_files)
     if plan.ssh is not None:
         made = f"keys of rotation {plan.ssh.rotation}" if plan.ssh.made else "not made here"
         ports = "" if plan.ssh.ports else f", port {plan.ssh.port}"

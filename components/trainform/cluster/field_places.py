@@ -49,14 +49,19 @@ def place_in(body: dict[str, Any], field: str) -> Place:
 
 
 def experiment_field(plan: Plan, place: Place, role: str) -> str:
-    """Return the path of the patch or variable that sets a place; "" if none does. role: the role of the pods."""
+    """Return the path of the patch, volume or variable that sets a place; "" if none does. role: of the pods."""
     owner = plan.by_name.get(role)
     if owner is not None:
         found = _path_in(owner.overrides, place.in_pods)
         if found:
             return _written(f"roles.{role}.pod_overrides", found)
     found = _path_in(plan.manifest_overrides.get("job", {}), place.names)
-    return _written("manifest_overrides.job", found) if found else _variable(plan, place, role)
+    if found:
+        return _written("manifest_overrides.job", found)
+    mounted = () if owner is None else (mount.volume for mount in owner.mounts)
+    if place.in_pods[:2] == ("spec", "volumes") and place.in_pods[2] in mounted:
+        return f"storage.{place.in_pods[2]}"
+    return _variable(plan, place, role)
 
 
 def _written(path: str, names: Iterable[str]) -> str:

@@ -18,6 +18,7 @@ from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.manifests.templates import Template, named_objects
 from trainform.plan.model import Plan
 
+CLAIM = "PersistentVolumeClaim"
 _CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass")
 _POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",
@@ -83,9 +84,9 @@ def _pod_references(plan: Plan, template: Template) -> Iterator[Reference]:
     for name in (str(each.get("name")) for each in mappings(spec.get("imagePullSecrets"))):
         own = name in plan.image_pull_secrets
         yield Reference(PULL_SECRET, name, (), "image_pull_secrets" if own else path("spec", "imagePullSecrets"))
-    claims = {mount.claim for role in plan.roles for mount in role.mounts}
+    claims = {(CLAIM, mount.claim) for role in plan.roles for mount in role.mounts}
     for named in named_objects(spec):
-        if not named.optional and named.name not in claims:
+        if not named.optional and (named.kind, named.name) not in claims:
             yield Reference(named.kind, named.name, named.keys, path(*named.place), named.as_files)
 
 

@@ -46,7 +46,7 @@ def check_job(
 
     expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
-    claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
+    claims = sorted({mount.claim for role in plan.roles for mount in role.mounts if mount.claim is not None})
     namespace = cluster.get("Namespace", plan.namespace)
     checks: list[Callable[[], Outcome]] = [
         partial(_crds, cluster, crds),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -94,20 +94,18 @@ def files_read(stack: str, runs: Stack, root: Path) -> set[str]:
     if runs.experiment:
         is_own, stem = runs.release is None, Path(runs.experiment).stem
         own = written_path(Experiment, runs.experiment) if is_own else release_path(stem, str(runs.release))
-        named += [own, *_runtime_files(runs, root)]
+        named += [own, *_local_files(runs, root)]
     real = os.path.realpath(root)
     behind_links = {os.path.relpath(os.path.realpath(root / name), real) for name in named}
     return {os.path.relpath(root / name, root) for name in named} | behind_links
 
 
-def _runtime_files(runs: Stack, root: Path) -> list[str]:
-    """Return the file of a runtime that the experiment names; nothing if the experiment cannot be read."""
+def _local_files(runs: Stack, root: Path) -> Collection[str]:
+    """Return the local files that the experiment names; nothing if the experiment cannot be read."""
     try:
-        model = load_experiment(runs.given, root, runs.environment).model
+        return load_experiment(runs.given, root, runs.environment).local_files
     except TrainformError:
-        return []
-    runtime = None if model is None else model.runtime
-    return [] if runtime is None or runtime.file is None else [runtime.file]
+        return ()
 
 
 def experiment_of(stack: Stack, root: Path) -> str:

@@ -19,6 +19,7 @@ from trainform.rules.references import environment_problems
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import Given, LoadResult, load, load_environment, name_of, parameter_problems, read_runtime
+from trainform.spec.local_files import read_files
 from trainform.spec.overlay import apply_overlay
 from trainform.spec.read import NOWHERE, Source
 from trainform.spec.release import ReleasedExperiment
@@ -50,8 +51,7 @@ def load_experiment(
     loaded = _of_model(experiment) if isinstance(experiment, Experiment) else load(Experiment, experiment, root)
     # a release outlives environments, and is not edited
     known = [] if isinstance(experiment, ReleasedExperiment) else known_names(ENVIRONMENTS, root)
-    found = apply_overlay(loaded, environment, known, tried)
-    return read_runtime(found, root)
+    return read_runtime(read_files(apply_overlay(loaded, environment, known, tried), root), root)
 
 
 def _of_model(model: ModelT) -> LoadResult[ModelT]:

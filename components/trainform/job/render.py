@@ -36,6 +36,7 @@ from trainform.manifests.objects import (
     pod_selector,
     rendezvous_service,
     replica_service,
+    user_files,
 )
 from trainform.plan.build import DRAFT_REVISION, build_plan, chosen_backend
 from trainform.plan.images import map_registries, mapped_images
@@ -101,6 +102,7 @@ def rendered_manifests(plan: Plan) -> list[Manifest]:
         *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
         *_ssh_secret(plan, labels),
         *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),
+        *([user_files(plan)] if plan.mounted_files else []),
         launch_files(plan, backend.files(plan)),
         *backend.prerequisites(plan),
         backend.job(plan),

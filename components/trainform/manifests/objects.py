@@ -68,6 +68,13 @@ def launch_files(plan: Plan, backend_files: Mapping[str, str]) -> Manifest:
     return Manifest("launch-script", body, revision=plan.revision)
 
 
+def user_files(plan: Plan) -> Manifest:
+    """Return the ConfigMap with the user's files, which is immutable as that of the launch files."""
+    data = {file.key: file.text for file in plan.mounted_files}
+    body = object_body("ConfigMap", plan.user_files, plan.namespace, experiment_labels(plan), immutable=True, data=data)
+    return Manifest("files", body, revision=plan.revision)
+
+
 def deployed(record: Record, plan: Plan) -> Manifest:
     """Return the ConfigMap with the record of what is deployed. It is made or updated after the job object, and belongs
     to no revision."""

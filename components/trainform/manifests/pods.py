@@ -9,8 +9,9 @@ from trainform import defaults
 from trainform.manifests.env import PodConventions, Variable, container_env, env_prefix, expand_own_refs, override_env
 from trainform.manifests.manifest import mapping, without_empty
 from trainform.plan.launch.prepare import KEY_MOUNT
-from trainform.plan.model import Checkout, Group, Plan, RolePlan
+from trainform.plan.model import Checkout, Group, Mount, Plan, RolePlan
 from trainform.spec.layers import merge_patch, named_items
+from trainform.spec.quantities import UNLIMITED
 from trainform.spec.roles import Toleration
 
 
@@ -76,7 +77,7 @@ class PodTemplate(TypedDict):
 # SSH refuses a private key that the group of its owner may read. For a user other than root the kubelet makes the file
 # readable for the pod's fsGroup, but its owner is still root, and SSH checks only files that the user owns
 # (sshkey_perm_ok).
-PRIVATE = 0o400
+PRIVATE, EXECUTABLE = 0o400, 0o555
 
 
 def volume_mounts(plan: Plan, role: RolePlan) -> list[VolumeMount]:
@@ -91,6 +92,11 @@ def volume_mounts(plan: Plan, role: RolePlan) -> list[VolumeMount]:
             )
         )
         for mount in role.mounts
+    ]
+    # A file alone, so that those of the image in the same folder stay visible.
+    mounts += [
+        {"name": defaults.FILES_VOLUME, "mountPath": file.path, "subPath": file.key, "readOnly": True}
+        for file in plan.mounted_files
     ]
     if role.shared_memory is not None:
         mounts.append({"name": defaults.SHARED_MEMORY_VOLUME, "mountPath": defaults.SHARED_MEMORY_MOUNT})
@@ -137,13 +143,13 @@ def _key_volume(checkout: Checkout) -> str:
 
 def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
     """Return the volumes of the role's pods."""
-    found: list[dict[str, Any]] = [
-        {"name": mount.volume, "persistentVolumeClaim": {"claimName": mount.claim}} for mount in role.mounts
-    ]
+    found: list[dict[str, Any]] = [{"name": mount.volume, **_source(mount)} for mount in role.mounts]
+    if plan.mounted_files:
+        found.append({"name": defaults.FILES_VOLUME, "configMap": {"name": plan.user_files, "defaultMode": EXECUTABLE}})
     if role.shared_memory is not None:
-        found.append(
-            {"name": defaults.SHARED_MEMORY_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": role.shared_memory}}
-        )
+        size = None if role.shared_memory == UNLIMITED else role.shared_memory
+        folder = without_empty({"medium": "Memory", "sizeLimit": size})
+        found.append({"name": defaults.SHARED_MEMORY_VOLUME, "emptyDir": folder})
     found += [{"name": checkout.volume, "emptyDir": {}} for checkout in role.checkouts]
     found += [
         {"name": _key_volume(checkout), "secret": {"secretName": checkout.git.key.name, "defaultMode": PRIVATE}}
@@ -151,7 +157,7 @@ def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
         if checkout.git.key is not None
     ]
     if needs_files(role):
-        files = {"name": plan.launch_files, "defaultMode": 0o555}
+        files = {"name": plan.launch_files, "defaultMode": EXECUTABLE}
         found.append({"name": defaults.LAUNCH_VOLUME, "configMap": files})
         if needs_hostfile(plan, role):
             item = {"key": defaults.HOSTFILE, "path": defaults.HOSTFILE}
@@ -159,6 +165,21 @@ def volumes(plan: Plan, role: RolePlan) -> list[dict[str, Any]]:
     if role.ssh and plan.ssh is not None:
         found.append({"name": defaults.SSH_VOLUME, "secret": {"secretName": plan.ssh.secret, "defaultMode": PRIVATE}})
     return found
+
+
+_SOURCES = {
+    "claim": ("persistentVolumeClaim", "claimName"),
+    "host_path": ("hostPath", "path"),
+    "scratch": ("emptyDir", "sizeLimit"),
+    "config_map": ("configMap", "name"),
+    "secret": ("secret", "secretName"),
+}
+"""The type of volume in Kubernetes for each kind of source, and the field of its name, path or size."""
+
+
+def _source(mount: Mount) -> dict[str, Any]:
+    volume_type, field = _SOURCES[mount.kind]
+    return {volume_type: {field: mount.source}}
 
 
 _LISTS_OF_PODS = ("initContainers", "volumes")
@@ -330,7 +351,6 @@ def _container(
     env: list[Variable],
     mounts: list[VolumeMount],
 ) -> Container:
-    resources = {"requests": role.resources, "limits": role.resources} if role.resources else {}
     names = [variable.name for variable in role.env]
     return without_empty(
         Container(
@@ -354,7 +374,7 @@ def _container(
                 )
                 for port in group.ports
             ],
-            resources=resources,
+            resources=without_empty({"requests": role.resources, "limits": role.limits}),
             securityContext=_container_security(plan, role.capabilities),
             volumeMounts=mounts,
         )

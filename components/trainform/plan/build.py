@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 
 from trainform import defaults
 from trainform.plan.launch.launch import launch_files, needs_hosts, ssh_folder
 from trainform.plan.layout import Layout, lay_out, main_port, service_name
-from trainform.plan.model import ClaimPlan, Naming, Plan, QueuePlan, Rendezvous, ReplicaService, RuntimePlan, SshPlan
+from trainform.plan.model import (
+    ClaimPlan,
+    MountedFile,
+    Naming,
+    Plan,
+    QueuePlan,
+    Rendezvous,
+    ReplicaService,
+    RuntimePlan,
+    SshPlan,
+)
 from trainform.plan.roles import claim_name, plan_roles, total
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -16,6 +27,7 @@ from trainform.spec.quantities import seconds
 from trainform.spec.queue_fields import OwnQueue, QueueRequest
 from trainform.spec.storage import ClaimRequest
 
+_NOT_IN_KEYS, LONGEST_KEY = re.compile("[^-._a-zA-Z0-9]"), 200
 DRAFT_REVISION = "0" * defaults.REVISION_DIGITS
 
 
@@ -66,6 +78,7 @@ def build_plan(
         ends_with=(),  # follows from the rendered objects (`render`)
         queue=_queue(experiment, environment),
         claims=_claims(experiment, environment),
+        mounted_files=tuple(_files(experiment)),
         run_as=experiment.run_as,
         restricted=environment.limits.pod_security == "restricted",
         host_network=experiment.network.host,
@@ -130,6 +143,13 @@ def _claims(experiment: Experiment, environment: Environment) -> tuple[ClaimPlan
         for key, volume in experiment.storage.items()
         if (request := volume.request) is not None
     )
+
+
+def _files(experiment: Experiment) -> Iterator[MountedFile]:
+    """Yield the files. A key has no slash, and so only the last part of the path; its number makes it unique."""
+    for number, (path, file) in enumerate(experiment.files.items()):
+        name = _NOT_IN_KEYS.sub("_", path.rpartition("/")[2])[-LONGEST_KEY:]
+        yield MountedFile(path, f"{number}-{name}", "" if file.text is None else file.text)
 
 
 def plan_claim(key: str, name: str, request: ClaimRequest, environment: Environment) -> ClaimPlan:

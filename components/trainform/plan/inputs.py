@@ -20,7 +20,7 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.network import Ssh
 from trainform.spec.queue_fields import QueueRequest
-from trainform.spec.storage import NEW_CLAIM_FIELDS, Volume
+from trainform.spec.storage import NEW_CLAIM_FIELDS, SOURCES, Volume
 
 # Fields of an environment that reach no object of a job. Entries that the job does not use are removed elsewhere.
 _WITHOUT_EFFECT: Mapping[str, Any] = {
@@ -39,6 +39,9 @@ _WITHOUT_EFFECT: Mapping[str, Any] = {
 OUTPUTS = ("namespace", "queues")
 """Sections of an environment whose names are outputs of its component, so they cannot be inputs too: each of their
 entries is an input."""
+
+
+OTHER_SOURCES = tuple(source for source in SOURCES if source != "size")
 
 
 class JobInputs(Struct, frozen=True):
@@ -206,11 +209,10 @@ def _without_value(experiment: Experiment, overlays: Iterable[Mapping[str, Any]]
     existing = {
         name: {field for field in NEW_CLAIM_FIELDS if getattr(volume, field) == Volume.model_fields[field].default}
         for name, volume in experiment.storage.items()
-        if volume.claim is not None or any(_sets(patch, "storage", name, "claim") for patch in written)
+        if volume.size is None
+        or any(_sets(patch, "storage", name, source) for patch in written for source in OTHER_SOURCES)
     }
     excluded: dict[str, Any] = {"environments": True, "runtime": {"file"}, "storage": existing}
-    if experiment.owner is None:  # records and releases of earlier versions do not have the field
-        excluded["owner"] = True
     ssh = experiment.ssh
     if ssh is None or ssh.rotation != Ssh.model_fields["rotation"].default:
         return excluded

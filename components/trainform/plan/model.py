@@ -15,11 +15,11 @@ from trainform.spec.network import RunAs
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queue_fields import QueueRequest
 from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
-from trainform.spec.storage import ClaimRequest
+from trainform.spec.storage import CLAIM, ClaimRequest
 
 
 class Totals(Struct, frozen=True):
-    """Sums over all pods of a job. cpu (cores) and memory (bytes) are quantities; empty if a role has no limit.
+    """Sums over all pods of a job. cpu (cores) and memory (bytes) are quantities; empty if a role requests none.
     cost_per_hour: None unless every accelerator in use has a price, all in one currency."""
 
     pods: int
@@ -55,13 +55,29 @@ class Host(Struct, frozen=True):
 
 
 class Mount(Struct, frozen=True):
-    """A claim in a role's containers; `volume` is the user's name for it."""
+    """A volume in a role's containers; `volume` is the user's name for it. `kind`: the source by the field that names
+    it, `claim` for every claim. `source`: the name of an object, a path of the node, or the size of a scratch
+    folder."""
 
     volume: str
-    claim: str
+    kind: str
+    source: str
     path: str
     sub_path: str | None
     read_only: bool
+
+    @property
+    def claim(self) -> str | None:
+        """Return the name of the claim; None for another source."""
+        return self.source if self.kind == CLAIM else None
+
+
+class MountedFile(Struct, frozen=True):
+    """A file of the user in all containers. `key`: its entry in the ConfigMap."""
+
+    path: str
+    key: str
+    text: str
 
 
 class ClaimPlan(Struct, frozen=True):
@@ -200,6 +216,7 @@ class RolePlan(Struct, frozen=True):
     launch script starts the pods. `stays`: a pod that succeeds keeps running until the job ends. `counted`: the job
     ends when as many pods have succeeded as the role has. `prepared`: the steps of `prepare` with which `init` begins.
     `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own policy.
+    `resources`: what each pod requests. `limits`: the most that it can use of some of them.
     `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often
     its containers start.
     """
@@ -217,6 +234,7 @@ class RolePlan(Struct, frozen=True):
     args: tuple[str, ...]
     env: tuple[EnvVar, ...]
     resources: dict[str, str]
+    limits: dict[str, str]
     accelerators: tuple[str, int] | None
     capabilities: tuple[str, ...]
     shared_memory: str | None
@@ -312,6 +330,7 @@ class Plan(Struct, frozen=True, dict=True):
     ends_with: tuple[Ending, ...]
     queue: QueuePlan
     claims: tuple[ClaimPlan, ...]
+    mounted_files: tuple[MountedFile, ...]
     run_as: RunAs | None
     restricted: bool
     host_network: bool
@@ -342,6 +361,11 @@ class Plan(Struct, frozen=True, dict=True):
         """Return the name of the ConfigMap with the launch files. It contains the revision, so a running job never
         reads the files of the next one."""
         return f"{self.job}-launch"
+
+    @property
+    def user_files(self) -> str:
+        """Return the name of the ConfigMap with the user's files, which contains the revision too."""
+        return f"{self.job}-files"
 
     @property
     def min_available(self) -> int:

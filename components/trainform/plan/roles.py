@@ -16,7 +16,8 @@ from trainform.spec.environment import Accelerator, Environment, Rdma, hourly_co
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
 from trainform.spec.quantities import amount, spell
-from trainform.spec.roles import Role
+from trainform.spec.roles import Amounts, Role, request_and_limit
+from trainform.spec.storage import CLAIM
 
 
 def plan_roles(layout: Layout) -> tuple[RolePlan, ...]:
@@ -39,6 +40,7 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
     kind = None if accelerators is None else environment.accelerators.get(accelerators[0])
     rdma = environment.rdma if role.ranked and experiment.network.rdma else None
     numbered = in_world(experiment, name) and not experiment.elastic
+    resources = _resources(role, kind, rdma)
     return RolePlan(
         name=name,
         group=layout.groups[name],
@@ -52,7 +54,8 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
         command=container_command(layout, name),
         args=container_args(layout, name),
         env=role_env(layout, name),
-        resources=_resources(role, kind, rdma),
+        resources={resource: request for resource, (request, _) in resources.items() if request is not None},
+        limits={resource: limit for resource, (_, limit) in resources.items() if limit is not None},
         accelerators=accelerators,
         capabilities=() if rdma is None else tuple(rdma.capabilities),
         shared_memory=_shared_memory(experiment, role),
@@ -99,21 +102,23 @@ def claim_name(experiment: Experiment, key: str) -> str:
     return f"{experiment.name}-{key}" if claim is None else claim
 
 
-def _resources(role: Role, kind: Accelerator | None, rdma: Rdma | None) -> dict[str, str]:
-    """Return requests and limits, which are equal: a gang that shares resources beyond its requests is slow on every
-    node."""
-    resources: dict[str, str | None] = {"cpu": role.cpu, "memory": role.memory, **role.resources}
+def _resources(role: Role, kind: Accelerator | None, rdma: Rdma | None) -> dict[str, tuple[str | None, str | None]]:
+    """Return request and limit of each resource. One amount is both: a gang that shares resources beyond its requests
+    is slow on every node."""
+    resources: dict[str, str | Amounts | None] = {"cpu": role.cpu, "memory": role.memory, **role.resources}
     if kind is not None:
         resources[kind.resource] = str(sum(role.accelerators.values()))
     if rdma is not None:
         resources.setdefault(rdma.resource, str(rdma.count))
-    return {name: quantity for name, quantity in resources.items() if quantity is not None}
+    return {name: request_and_limit(amount) for name, amount in resources.items() if amount is not None}
 
 
 def _mounts(experiment: Experiment, name: str) -> Iterator[Mount]:
     for key, volume in experiment.storage.items():
         if volume.roles is None or name in volume.roles:
-            yield Mount(key, claim_name(experiment, key), volume.mount, volume.sub_path, volume.read_only)
+            kind, source = volume.source
+            source = claim_name(experiment, key) if kind == CLAIM else source
+            yield Mount(key, kind, source, volume.mount, volume.sub_path, volume.read_only)
 
 
 def gang(experiment: Experiment) -> dict[str, int]:

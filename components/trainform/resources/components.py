@@ -17,8 +17,8 @@ from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import CRDS, queue_manifest
 from trainform.errors import InputError, Problem
 from trainform.job.check import check_environment, check_experiment
-from trainform.manifests.manifest import ownership, with_own_annotations
-from trainform.manifests.objects import claim, launch_files, rendezvous_service
+from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
+from trainform.manifests.objects import claim, launch_files, rendezvous_service, user_files
 from trainform.plan.build import plan_claim, queue_amounts
 from trainform.plan.model import Plan, QueuePlan
 from trainform.resources.apply import as_run_error, set_outputs
@@ -170,22 +170,28 @@ class RoleGroup(Part):
             backend = BACKENDS[plan.backend]
             pods = [template for template in backend.templates(plan, job.manifests) if template.role == role]
             _refuse_role(plan, role, len(pods))
-            script = launch_files(plan, backend.files(plan))
-            # another name, since a job of the same experiment may exist too
-            metadata = script.body["metadata"] | {"name": f"{name}-{plan.revision}"}
-            script = with_own_annotations(structs.replace(script, body=script.body | {"metadata": metadata}))
-        template = pods[0].body
-        script_volumes = [
-            volume["name"]
-            for volume in template["spec"].get("volumes", [])
-            if volume.get("configMap", {}).get("name") == plan.launch_files
-        ]
+            template = pods[0].body
+            mounting: dict[str, list[str]] = {}  # volumes by the ConfigMap that they mount
+            for volume in template["spec"].get("volumes", []):
+                mounting.setdefault(volume.get("configMap", {}).get("name", ""), []).append(volume["name"])
+            # other names, since a job of the same experiment may exist too
+            own = {
+                plan.launch_files: (launch_files(plan, backend.files(plan)), f"{name}-{plan.revision}"),
+                plan.user_files: (user_files(plan), f"{name}-{plan.revision}-files"),
+            }
+            made = [_renamed(*own[config_map]) for config_map in own if config_map in mounting]
         inputs = {**experiment.roles[role].user_set(), "experiment": experiment.name}
-        names = self._make(name, inputs, [script] if script_volumes else [], environment, opts)
-        for config_map in names.values():
-            volume = {"configMap": {"name": config_map}}
-            template = merge_patch(template, {"spec": {"volumes": dict.fromkeys(script_volumes, volume)}})
+        names = self._make(name, inputs, made, environment, opts)
+        for config_map, (manifest, _) in own.items():
+            volume = {"configMap": {"name": names.get(manifest.key)}}
+            volumes = dict.fromkeys(mounting.get(config_map, ()), volume)
+            template = merge_patch(template, {"spec": {"volumes": volumes}}) if volumes else template
         set_outputs(self, {"template": template, "replicas": pods[0].replicas})
+
+
+def _renamed(manifest: Manifest, name: str) -> Manifest:
+    body = manifest.body | {"metadata": manifest.body["metadata"] | {"name": name}}
+    return with_own_annotations(structs.replace(manifest, body=body))
 
 
 def _refuse_role(plan: Plan, role: str, templates: int) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping
 from trainform import defaults
 from trainform.errors import MOST_NAMES, Problem, list_names
 from trainform.manifests.pods import needs_files
+from trainform.manifests.templates import is_extended
 from trainform.plan.model import Plan, RolePlan
 from trainform.rules.limits.table import ALWAYS_HOLDS, BY_CODE, WAIVABLE, unknown_code
 from trainform.spec.environment import Environment
@@ -21,9 +22,11 @@ from trainform.spec.limits import VolumeType
 from trainform.spec.names import END, RESOURCE, did_you_mean, matches
 from trainform.spec.quantities import is_too_small, is_whole, too_small
 from trainform.spec.queue_fields import QueueRequest
+from trainform.spec.roles import Amounts, request_and_limit
 from trainform.spec.storage import ONE_POD
 
 BYTES = ("memory", "ephemeral-storage")  # resources that are counted in bytes
+HUGE_PAGES = "hugepages-"
 
 
 def reference_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -36,12 +39,13 @@ def reference_problems(experiment: Experiment, environment: Environment, plan: P
         for kind in role.accelerators:
             path = f"roles.{name}.accelerators.{kind}"
             yield from unknown(path, kind, environment.accelerators, "kind of accelerator")
-        yield from amount_problems(f"roles.{name}.resources", role.resources)
-        for resource, quantity in role.resources.items():
+        for resource, given in role.resources.items():
+            path = f"roles.{name}.resources.{resource}"
+            yield from _resource_problems(path, resource, given)
             if resource in fields:
                 reason = "the resource has a field of its own"
                 fix = f"remove it here; write `{fields[resource]}`"
-                yield Problem(f"roles.{name}.resources.{resource}", quantity, reason, fix)
+                yield Problem(path, None if isinstance(given, Amounts) else given, reason, fix)
     for key, volume in experiment.storage.items():
         yield from unknown(f"storage.{key}.class", volume.storage_class, environment.storage_classes, "storage class")
     if experiment.network.rdma and environment.rdma is None:
@@ -78,12 +82,31 @@ def unknown(path: str, name: str | None, known: Collection[str], word: str) -> l
 def amount_problems(path: str, amounts: dict[str, str]) -> Iterator[Problem]:
     """Yield wrong quantities by resource name or accelerator kind: only CPU may be a fraction."""
     for name, quantity in amounts.items():
-        where = f"{path}.{name}"
-        if name != "cpu" and not is_whole(quantity):
-            reason = "the value is a fraction; Kubernetes counts it in whole numbers"
-            yield Problem(where, quantity, reason, "write a whole number")
-        elif name in BYTES and is_too_small(quantity):
-            yield Problem(where, quantity, *too_small(quantity))
+        yield from _amount_problems(f"{path}.{name}", name, quantity)
+
+
+def _amount_problems(path: str, resource: str, quantity: str) -> Iterator[Problem]:
+    if resource != "cpu" and not is_whole(quantity):
+        reason = "the value is a fraction; Kubernetes counts it in whole numbers"
+        yield Problem(path, quantity, reason, "write a whole number")
+    elif resource in BYTES and is_too_small(quantity):
+        yield Problem(path, quantity, *too_small(quantity))
+
+
+def _resource_problems(path: str, resource: str, given: str | Amounts) -> Iterator[Problem]:
+    """Yield wrong quantities, and a limit that differs from the request of a resource that nodes never lend."""
+    if not isinstance(given, Amounts):
+        yield from _amount_problems(path, resource, given)
+        return
+    for side, quantity in given.user_set().items():
+        yield from _amount_problems(f"{path}.{side}", resource, quantity)
+    request, limit = request_and_limit(given)
+    if (is_extended(resource) or resource.startswith(HUGE_PAGES)) and request != limit:
+        reason = (
+            f"the request is {request} and the limit {'none' if limit is None else limit}, and Kubernetes needs equal "
+            "ones of this resource: what one container has of it, no other container can use"
+        )
+        yield Problem(path, None, reason, f"write one amount: `{resource}: {request}`")
 
 
 AMOUNTS = ("capability", "deserved", "guarantee")
@@ -172,6 +195,7 @@ OWN_VOLUMES = (defaults.SHARED_MEMORY_VOLUME, defaults.LAUNCH_VOLUME, defaults.S
 def mount_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """Yield the problems of the paths of volumes and checkouts, and of the names of volumes."""
     steps = {step.name: index for index, step in enumerate(experiment.prepare)}
+    everywhere: dict[str, str] = {}
     for role in plan.roles:
         files = _own_files(plan, role)
         paths = dict(files)
@@ -187,33 +211,60 @@ def mount_problems(experiment: Experiment, environment: Environment, plan: Plan)
                 yield Problem(where, path, reason, "choose another path, or limit one to other roles")
             yield from _inside(where, path, files, role)
             paths.setdefault(path.rstrip("/"), owner)
+        everywhere |= paths
         claims: dict[str, str] = {}
         for mount in role.mounts:
+            if mount.claim is None:
+                continue
             if mount.claim in claims:
                 reason = f"the volume mounts a claim that {claims[mount.claim]} mounts already (role {role.name})"
                 fix = "mount it once, at a folder above both paths"
                 yield Problem(f"storage.{mount.volume}", mount.claim, reason, fix)
             claims.setdefault(mount.claim, f"storage.{mount.volume}")
+    yield from _file_problems(experiment, everywhere)
     taken = {checkout.volume for role in plan.roles for checkout in role.checkouts}
+    taken |= {defaults.FILES_VOLUME} if experiment.files else set()
     for key in experiment.storage:
-        if key in OWN_VOLUMES or key.removeprefix("key-") in taken:
+        if key in OWN_VOLUMES or key in taken or key.removeprefix("key-") in taken:
             yield Problem(f"storage.{key}", None, "the name is one that trainform uses itself", "choose another name")
     yield from _system_paths(experiment)
     yield from _single_pod_claims(plan)
+
+
+def _file_problems(experiment: Experiment, mounted: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield files that were not read, and files inside or above a mount or another file. mounted: owners by path."""
+    mounts = {_normalized(path): f"the mount of {owner}" for path, owner in mounted.items()}
+    above = {folder: owner for path, owner in mounts.items() for folder in _folders_above(path)}
+    for path, file in experiment.files.items():
+        if file.text is None:
+            reason = "the content of the file is unknown: a model that is rendered directly reads no files"
+            yield Problem(f"files.{path}.file", file.file, reason, "write `text`, or call `check_experiment`")
+        holders = (folder for folder in _folders_above(path) if folder in mounts or folder in experiment.files)
+        inside = next((mounts.get(folder, f"the file {folder}") for folder in holders), None)
+        places = {"that of": mounts.get(path), "inside": inside, "above": above.get(path)}
+        where = next((word for word, owner in places.items() if owner is not None), None)
+        if where is not None:
+            yield Problem(f"files.{path}", path, f"the path is {where} {places[where]}", "choose another path")
+
+
+def _folders_above(path: str) -> Iterator[str]:
+    """Yield the folders that hold the path, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def _single_pod_claims(plan: Plan) -> Iterator[Problem]:
     """Yield claims that only one pod can mount, but that several pods mount."""
     mounting: dict[str, int] = {}
     for role in plan.roles:
-        for mount in role.mounts:
-            mounting[mount.claim] = mounting.get(mount.claim, 0) + role.replicas
-    for claim in plan.claims:
-        pods = mounting.get(claim.name, 0)
-        if ONE_POD in claim.request.access_modes and pods > 1:
+        for claim in filter(None, (mount.claim for mount in role.mounts)):
+            mounting[claim] = mounting.get(claim, 0) + role.replicas
+    for made in plan.claims:
+        pods = mounting.get(made.name, 0)
+        if ONE_POD in made.request.access_modes and pods > 1:
             reason = f"one pod at a time mounts such a claim, and {pods} pods are to: the others would never start"
             fix = "write `[ReadWriteMany]`, or limit the volume by `roles` to one pod"
-            yield Problem(f"storage.{claim.key}.access_modes", ONE_POD, reason, fix)
+            yield Problem(f"storage.{made.key}.access_modes", ONE_POD, reason, fix)
 
 
 def _own_files(plan: Plan, role: RolePlan) -> dict[str, str]:
@@ -241,6 +292,7 @@ def _inside(where: str, path: str, files: Mapping[str, str], role: RolePlan) -> 
 def _system_paths(experiment: Experiment) -> Iterator[Problem]:
     mounts = {f"storage.{key}.mount": volume.mount for key, volume in experiment.storage.items()}
     steps = enumerate(experiment.prepare)
+    mounts |= {f"files.{path}": path for path in experiment.files}
     mounts |= {f"prepare[{index}].git.path": step.git.path for index, step in steps if step.git is not None}
     for field, mount in mounts.items():
         if _hides_system(mount):

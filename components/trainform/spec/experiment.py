@@ -5,17 +5,38 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
-from trainform.spec.base_model import MAPPING, TEXT, Model, NonEmpty, OnChange, Overlay, Patch, Text, value_shape
+from trainform.spec.base_model import (
+    MAPPING,
+    TEXT,
+    Model,
+    NonEmpty,
+    OnChange,
+    Overlay,
+    Patch,
+    Text,
+    is_empty,
+    value_shape,
+)
 from trainform.spec.launchers import Launcher
 from trainform.spec.limits import Waiver
-from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
+from trainform.spec.names import (
+    BackendName,
+    FilePath,
+    Image,
+    Label,
+    LabelKey,
+    LabelValue,
+    QueueName,
+    ServiceLabel,
+    Subdomain,
+)
 from trainform.spec.network import Network, RunAs, Ssh
 from trainform.spec.prepare import Step
-from trainform.spec.quantities import Bytes, Duration
+from trainform.spec.quantities import Duration, SharedMemory
 from trainform.spec.queue_fields import OwnQueue
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, Policy, Restart, Role, Toleration
-from trainform.spec.storage import Volume
+from trainform.spec.storage import File, Volume
 
 
 class Runtime(Model, on_change=OnChange.NEW_REVISION):
@@ -75,7 +96,10 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         json_schema_extra=OnChange.NEW_OBJECTS, description="Name of the experiment, and start of all names."
     )
     owner: NonEmpty | None = Field(
-        default=None, json_schema_extra=OnChange.NO_OBJECT, description="Name or e-mail address. Empty: unknown."
+        default=None,
+        exclude_if=is_empty,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Name or e-mail address. Empty: unknown.",
     )
     backend: BackendName | None = Field(
         default=None, description="Operator that runs the job. Empty: the environment's."
@@ -107,13 +131,22 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="How the pods reach each other. Empty: over the pod network.",
     )
     storage: dict[Label, Volume] = Field(default={}, json_schema_extra=OnChange.BY_PART, description="Volumes by name.")
+    files: dict[FilePath, File] = Field(
+        default={},
+        exclude_if=is_empty,
+        examples=[{"/workload/launch.sh": {"file": "scripts/launch.sh"}}],
+        description="Files in all containers, by their absolute paths, read-only and executable; at most 1 MiB "
+        "together. Other files of their folders stay visible.",
+    )
     prepare: list[Step] = Field(
         default=[], description="Steps before the containers start, ahead of the roles' `init`."
     )
     ssh: Ssh | None = Field(default=None, description="SSH between the pods. Empty: only where the launcher needs it.")
     run_as: RunAs | None = Field(default=None, description="User of all containers. Empty: the image's.")
-    shared_memory: Bytes | None = Field(
-        default=None, description="Size of /dev/shm, which counts as memory of the pod. Empty: 64 MB, often too small."
+    shared_memory: SharedMemory | None = Field(
+        default=None,
+        description="Size of /dev/shm, which counts as memory of the pod; `unlimited` for the memory limit of the pod. "
+        "Empty: 64 MB, often too small.",
     )
     queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], value_shape] = Field(
         default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a new queue."
@@ -170,7 +203,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         default={},
         json_schema_extra=OnChange.IN_PLACE_BY_PATCH,
         description="Merge patches (RFC 7386) on rendered objects, by the keys of `trainform plan`: job, service,"
-        " launch-script, queue, claim-NAME.",
+        " launch-script, files, queue, claim-NAME.",
     )
 
     environments: dict[Label, Overlay] = Field(

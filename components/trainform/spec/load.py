@@ -64,6 +64,8 @@ class LoadResult(Struct, Generic[ModelT], frozen=True):
     """Names whose definition in the file is wrong. The model lacks them, and references to them are not reported."""
     data: Mapping[str, Any] | None = None
     """The data of the file, with its mistakes; None if a model or data was given instead of a file."""
+    local_files: frozenset[str] = frozenset()
+    """Names of the local files that an experiment names, also of those that cannot be read."""
 
     def or_raise(self) -> ModelT:
         """Return the model. Raises `InputError` if there is any problem."""
@@ -144,6 +146,7 @@ def read_runtime(loaded: LoadResult[Experiment], root: Path | None = None) -> Lo
     runtime = None if experiment is None else experiment.runtime
     if experiment is None or runtime is None or runtime.file is None or runtime.content is not None:
         return loaded
+    loaded = structs.replace(loaded, local_files=loaded.local_files | {runtime.file})
     try:
         content, _ = read_mapping((project_root() if root is None else root) / runtime.file, runtime.file)
     except InputError as error:

@@ -48,6 +48,7 @@ RESOURCE = rf"^(cpu|memory|ephemeral-storage|hugepages-[1-9][0-9]*[KMG]i|{_EXTEN
 _CONTROL = r"\x00-\x1f\x7f-\x9f"
 # No folder may be empty, `.` or `..`; `/` alone would hide the image.
 ABSOLUTE_PATH = rf"^(/(?!\.\.?(/|$))[^\s:/{_CONTROL}]+)+/?{END}"
+FILE_PATH = rf"^(/(?!\.\.?(/|$))[^\s:/{_CONTROL}]+)+{END}"
 RELATIVE_PATH = rf"^(?!/)(?!(.*/)?\.\.(/|$))[^{_CONTROL}]+{END}"
 ENTRY_KEY = rf"^(?!\.\.)(?!\.$)[-._a-zA-Z0-9]+{END}"
 PORT_RANGE = rf"^[0-9]{{1,5}}-[0-9]{{1,5}}{END}"
@@ -135,6 +136,7 @@ PodField = Annotated[
 QueueName = Annotated[str, StringConstraints(pattern=SUBDOMAIN, max_length=LABEL_MAX)]
 EntryKey = Annotated[str, StringConstraints(pattern=ENTRY_KEY, max_length=SUBDOMAIN_MAX)]
 AbsolutePath = Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH)]
+FilePath = Annotated[str, StringConstraints(pattern=FILE_PATH)]
 RelativePath = Annotated[str, StringConstraints(pattern=RELATIVE_PATH)]
 Image = Annotated[str, StringConstraints(pattern=IMAGE), AfterValidator(_chosen_image)]
 Mirror = Annotated[str, StringConstraints(pattern=MIRROR)]
@@ -170,6 +172,10 @@ MEANING = {
     ABSOLUTE_PATH: (
         "is not an absolute path of a folder",
         "write it like /mnt/data: no '/' alone, no '..', no spaces, no ':'",
+    ),
+    FILE_PATH: (
+        "is not an absolute path of a file",
+        "write it like /etc/nccl.conf: no '/' at the end, no '..', no spaces, no ':'",
     ),
     RELATIVE_PATH: (
         "is not a relative path inside the volume",

@@ -137,6 +137,10 @@ def _bytes(value: Any) -> Any:
     return text
 
 
+def _shared_memory(value: Any) -> Any:
+    return value if value == UNLIMITED else _bytes(value)
+
+
 def _size(value: Any) -> Any:
     text = _bytes(value)
     if text == "0":
@@ -151,12 +155,20 @@ def _duration(value: Any) -> Any:
     return value
 
 
-_QUANTITY_SCHEMA = WithJsonSchema(
-    {"anyOf": [{"type": "string", "pattern": _QUANTITY.pattern}, {"type": "number", "minimum": 0}]}
-)
+UNLIMITED = "unlimited"
+_FORMS = [{"type": "string", "pattern": _QUANTITY.pattern}, {"type": "number", "minimum": 0}]
+_QUANTITY_SCHEMA = WithJsonSchema({"anyOf": _FORMS})
 Quantity = Annotated[str, BeforeValidator(_quantity), PlainSerializer(str), _QUANTITY_SCHEMA]
 Bytes = Annotated[str, BeforeValidator(_bytes), PlainSerializer(str), _QUANTITY_SCHEMA]
 """A quantity without a fraction: `memory: 100m` is a tenth of a byte, and a mistake."""
+
+SharedMemory = Annotated[
+    str,
+    BeforeValidator(_shared_memory),
+    PlainSerializer(str),
+    WithJsonSchema({"anyOf": [{"const": UNLIMITED}, *_FORMS]}),
+]
+"""Bytes, or no limit."""
 
 Size = Annotated[str, BeforeValidator(_size), PlainSerializer(str), _QUANTITY_SCHEMA]
 """Bytes, more than 0."""

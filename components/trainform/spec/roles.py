@@ -18,7 +18,7 @@ from trainform.spec.names import (
     ResourceName,
     Subdomain,
 )
-from trainform.spec.quantities import Bytes, Duration, Quantity
+from trainform.spec.quantities import Bytes, Duration, Quantity, SharedMemory
 from trainform.spec.refusal import refusal
 
 Restart = Annotated[str, StringConstraints(pattern=RESTART)]
@@ -45,6 +45,39 @@ class EnvSource(OneOf, on_change=OnChange.NEW_REVISION):
 
 
 Env = dict[EnvName, Annotated[Annotated[Text, Tag(TEXT)] | Annotated[EnvSource, Tag(MAPPING)], value_shape]]
+
+
+class Amounts(Model, on_change=OnChange.NEW_REVISION):
+    """Request and limit of a resource, if they differ."""
+
+    request: Quantity | None = Field(
+        default=None, description="Amount that the scheduler reserves on a node. Empty: the limit."
+    )
+    limit: Quantity | None = Field(default=None, description="Amount that a container cannot exceed. Empty: none.")
+
+    @model_validator(mode="after")
+    def _sets_one(self) -> Self:
+        if self.request is None and self.limit is None:
+            raise refusal("the mapping has neither a request nor a limit", "write one of them, or an amount for both")
+        return self
+
+
+class ByteAmounts(Amounts, on_change=OnChange.NEW_REVISION):
+    """Request and limit of memory, if they differ."""
+
+    request: Bytes | None = Field(default=None, description=Amounts.model_fields["request"].description)
+    limit: Bytes | None = Field(default=None, description=Amounts.model_fields["limit"].description)
+
+
+Amount = Annotated[Annotated[Quantity, Tag(TEXT)] | Annotated[Amounts, Tag(MAPPING)], value_shape]
+ByteAmount = Annotated[Annotated[Bytes, Tag(TEXT)] | Annotated[ByteAmounts, Tag(MAPPING)], value_shape]
+
+
+def request_and_limit(amount: str | Amounts) -> tuple[str | None, str | None]:
+    """Return both; None for no limit. As in Kubernetes, a limit alone is the request too."""
+    if not isinstance(amount, Amounts):
+        return amount, amount
+    return amount.limit if amount.request is None else amount.request, amount.limit
 
 
 class Toleration(Model, on_change=OnChange.NEW_REVISION):
@@ -136,15 +169,23 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         examples=[{"a800": 8}],
         description="Accelerators of each pod, by the environment's kind.",
     )
-    cpu: Quantity | None = Field(
-        default=None, description="CPU cores of each pod, request and limit. Empty: unlimited."
+    cpu: Amount | None = Field(
+        default=None,
+        description="CPU cores of each pod, request and limit; `{request: 4, limit: 8}` if they differ. Empty: "
+        "unlimited.",
     )
-    memory: Bytes | None = Field(default=None, description="Memory of each pod, request and limit. Empty: unlimited.")
-    resources: dict[ResourceName, Quantity] = Field(
-        default={}, description="Other resources by their names in Kubernetes (ephemeral-storage: 100Gi)."
+    memory: ByteAmount | None = Field(
+        default=None,
+        description="Memory of each pod, request and limit; `{request: 32Gi, limit: 64Gi}` if they differ. Empty: "
+        "unlimited.",
     )
-    shared_memory: Bytes | None = Field(
-        default=None, description="Size of /dev/shm, 0 for none. Empty: the experiment's."
+    resources: dict[ResourceName, Amount] = Field(
+        default={},
+        description="Other resources by their names in Kubernetes (ephemeral-storage: 100Gi). Request and limit of an "
+        "extended resource are equal.",
+    )
+    shared_memory: SharedMemory | None = Field(
+        default=None, description="Size of /dev/shm, `unlimited`, or 0 for none. Empty: the experiment's."
     )
     env: Env = Field(
         default={}, examples=[{"NCCL_DEBUG": "INFO"}], description="Variables of this role; they win over all others."

@@ -4,12 +4,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from trainform.spec.base_model import Model, OnChange, only_one
+from trainform.spec.base_model import Model, NonEmpty, OnChange, OneOf, Text, is_empty, only_one
 from trainform.spec.names import AbsolutePath, Label, RelativePath, Subdomain
 from trainform.spec.quantities import Size
 from trainform.spec.refusal import refusal
 
 AccessMode = Literal["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"]
+CLAIM = "claim"
 ONE_NODE: AccessMode = "ReadWriteOnce"
 ONE_POD: AccessMode = "ReadWriteOncePod"
 NEW_CLAIM_FIELDS = frozenset({"storage_class", "access_modes", "keep"})  # fields of a volume with a new claim
@@ -35,18 +36,53 @@ class ClaimRequest(Model, on_change=OnChange.CLAIM_REPLACED):
     )
 
 
-class Volume(Model, on_change=OnChange.NEW_REVISION):
-    """One mount: of an existing claim (`claim`), or of one that trainform creates (`size`)."""
+class File(OneOf, on_change=OnChange.NEW_REVISION):
+    """One file of UTF-8 text: a copy of a local file, or a text. Reading replaces the name of the file by its text."""
 
-    model_config = ConfigDict(json_schema_extra=only_one(("claim", "size")))
+    one_of = ("file", "text")
 
-    claim: Subdomain | None = Field(
-        default=None, description="Existing claim of the namespace. Empty: a new one of this `size`."
+    file: NonEmpty | None = Field(
+        default=None,
+        exclude_if=is_empty,
+        description="Local file, by its path from the project's folder on and inside it. Empty: `text`.",
     )
+    text: Text | None = Field(default=None, exclude_if=is_empty, description="Content. Empty: that of `file`.")
+
+
+SOURCES = ("claim", "size", "host_path", "scratch", "config_map", "secret")
+
+
+class Volume(Model, on_change=OnChange.NEW_REVISION):
+    """One mount, of exactly one source: `claim`, `size`, `host_path`, `scratch`, `config_map` or `secret`."""
+
+    model_config = ConfigDict(json_schema_extra=only_one(SOURCES))
+
+    claim: Subdomain | None = Field(default=None, description="Existing claim of the namespace. Empty: none.")
     size: Size | None = Field(
         default=None,
         json_schema_extra=OnChange.GROWS,
-        description="Requested size of a new claim. Set it or `claim`. Empty: none.",
+        description="Requested size of a new claim. Empty: none.",
+    )
+    host_path: AbsolutePath | None = Field(
+        default=None,
+        exclude_if=is_empty,
+        description="Path of the node, within the environment's `limits.host_paths`. Empty: none.",
+    )
+    scratch: Size | None = Field(
+        default=None,
+        exclude_if=is_empty,
+        description="Size of an empty folder on the node's disk, deleted with its pod; a pod that writes more is "
+        "evicted. Empty: none.",
+    )
+    config_map: Subdomain | None = Field(
+        default=None,
+        exclude_if=is_empty,
+        description="Existing ConfigMap of the namespace, each key a file. Empty: none.",
+    )
+    secret: Subdomain | None = Field(
+        default=None,
+        exclude_if=is_empty,
+        description="Existing Secret of the namespace, each key a file. Empty: none.",
     )
     storage_class: Label | None = Field(
         default=None,
@@ -71,20 +107,25 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        if (self.claim is None) == (self.size is None):
-            if self.claim is not None:
-                fix = "keep `claim` for one that exists, `size` for one to be made"
-                raise refusal("the volume names both a claim and a size", fix)
+        given = [name for name in SOURCES if getattr(self, name) is not None]
+        if not given:
             fix = "add `claim: NAME` for one that exists or `size: 100Gi` for one to be made"
-            raise refusal("the volume names neither a claim nor a size", fix)
+            raise refusal("the volume names neither a claim nor a size", f"{fix}; or one of {', '.join(SOURCES[2:])}")
+        if len(given) > 1:
+            reason = f"the volume has {len(given)} sources: {', '.join(given)}"
+            raise refusal(reason, "keep one; `claim` is one that exists, `size` makes one")
         extra = sorted(NEW_CLAIM_FIELDS & self.model_fields_set)
-        if self.claim is not None and extra:
+        if self.size is None and extra:
             named = ", ".join("class" if name == "storage_class" else name for name in extra)
-            raise refusal(
-                f"the volume sets {named} of a claim that exists already",
-                f"remove {named}: these belong to claims made here",
-            )
+            of_what = "of a claim that exists already" if self.claim is not None else f"next to `{given[0]}`"
+            raise refusal(f"the volume sets {named} {of_what}", f"remove {named}: these belong to claims made here")
         return self
+
+    @property
+    def source(self) -> tuple[str, str]:
+        """Return kind and value of the source; "" for a claim that trainform creates."""
+        kind = next(name for name in SOURCES if getattr(self, name) is not None)
+        return (CLAIM, "") if kind == "size" else (kind, getattr(self, kind))
 
     @property
     def request(self) -> ClaimRequest | None:

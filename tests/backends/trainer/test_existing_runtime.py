@@ -279,6 +279,11 @@ def test_fields_that_a_train_job_cannot_set(parts: dict[str, Any], path: str, re
             "gives each pod cpu: 0, which a TrainJob cannot change, and the role worker has 4",
         ),
         (
+            with_pods(MPI_APART, {"containers": {"node": {"resources": {"limits": {"cpu": 4}}}}}),
+            {**ON_MPI, "roles": {**UNRANKED, "worker": {"cpu": {"request": 4}}}},
+            "gives each pod the limit cpu: 4, which a TrainJob cannot change, and the role worker has 0",
+        ),
+        (
             MPI,
             {**ON_MPI, "roles": {"launcher": {"cpu": 4}, "worker": {}}},
             "gives each pod cpu: 4, which a TrainJob cannot change, and the role worker has 0",
@@ -316,6 +321,10 @@ def test_problems_of_the_runtimes_file(content: dict[str, Any], parts: dict[str,
         (
             with_spec(MPI, {"mlPolicy": {"mpi": {"sshAuthMountPath": "/home/me/.ssh"}}}),
             {**ON_MPI, "run_as": {"user": 1000, "home": "/home/me/"}},
+        ),
+        (
+            with_pods(MPI_APART, {"containers": {"node": {"resources": {"requests": {"cpu": 4}}}}}),
+            {**ON_MPI, "roles": {**UNRANKED, "worker": {"cpu": {"request": 4}}}},
         ),
         (with_spec(TORCH, {"mlPolicy": None}), {}),
         (MPI, {**ON_MPI, "env": {"NCCL_DEBUG": "INFO"}}),

@@ -172,6 +172,7 @@ def test_the_checkpoints_from_which_the_restored_experiment_resumes() -> None:
         ({}, OUTPUT),
         (OUTPUT, {**OUTPUT, "read_only": True}),
         ({**OUTPUT, "sub_path": "a"}, {**OUTPUT, "sub_path": "b"}),
+        ({"scratch": "2Ti", "mount": "/mnt/output"}, {"scratch": "2Ti", "mount": "/mnt/output"}),
     ],
 )
 def test_what_the_deployed_experiment_has_not_written(restored: dict[str, Any], deployed: dict[str, Any]) -> None:

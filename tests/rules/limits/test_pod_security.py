@@ -156,6 +156,22 @@ def test_patches_do_not_get_around_it(spec: dict[str, Any], reason: str) -> None
         assert patched(spec, open_) == {}
 
 
+@pytest.mark.parametrize(
+    ("limits", "refused"),
+    [
+        ({}, "a volume is a path of the node"),
+        ({"host_paths": ["/mnt/disks"]}, ""),
+        ({"host_paths": ["/mnt/disks/1"]}, "a volume is a path of the node"),
+        ({"host_paths": ["/mnt/disks"], "pod_security": "privileged"}, ""),
+        ({"pod_security": "privileged"}, "a volume is a path of the node"),
+    ],
+)
+def test_a_host_path_is_within_those_of_the_environment(limits: dict[str, Any], refused: str) -> None:
+    volume = {"host_path": "/mnt/disks/0", "mount": "/disk"}
+    found = reasons(environment(limits=limits), storage={"disk": volume})
+    assert {path: why[: len(refused)] for path, why in found.items()} == ({"storage.disk": refused} if refused else {})
+
+
 def test_the_capability_that_rdma_needs_is_allowed() -> None:
     assert reasons(network={"rdma": True}) == {}
     spec = {"containers": {"main": {"securityContext": {"capabilities": {"add": ["IPC_LOCK"]}}}}}

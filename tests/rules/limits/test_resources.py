@@ -121,6 +121,8 @@ def test_shared_memory_by_fields() -> None:
     roles = {"worker": {"replicas": 2, "shared_memory": "513Gi"}}
     assert found("TF-RES-4", HALVED, roles=roles) == {"roles.worker.shared_memory": HALF}
     assert found("TF-RES-4", limited(), roles=roles) == {}
+    assert found("TF-RES-4", HALVED, shared_memory="unlimited") == {"shared_memory": HALF}
+    assert found("TF-RES-4", limited(), shared_memory="unlimited") == {}
 
 
 @pytest.mark.parametrize(

@@ -191,6 +191,7 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"launcher": {"command": ["curl", "-H", "X-API-Key: hunter2", "https://h"]}}, "launcher.command[2]"),
     ({"prepare": [{"name": "a", "command": ["a"], "env": {"V": TOKEN}}]}, "prepare[0].env.V"),
     ({"prepare": [{"name": "a", "git": GIT}]}, "prepare[0].git.repository"),
+    ({"files": {"/train.py": {"text": f"import os\nos.environ['HF_TOKEN'] = '{TOKEN}'\n"}}}, "files./train.py.text"),
     (of_main({"livenessProbe": {"exec": {"command": ["check", TOKEN]}}}), f"{MAIN}.livenessProbe.exec.command[1]"),
     (
         of_main({"livenessProbe": {"httpGet": {"port": 80, "httpHeaders": HEADERS}}}),
@@ -213,6 +214,13 @@ def test_a_secret_in_every_field(parts: dict[str, Any], where: str) -> None:
     shown = "".join(f"{problem}{problem.as_dict()}" for problem in job_problems(experiment(**parts), environment()))
     assert TOKEN not in shown
     assert not {"hunter2", "abc123"} & set(shown.replace("'", " ").split())
+
+
+def test_the_line_of_a_longer_text_is_named() -> None:
+    files = {"/train.py": {"text": f"import os\nos.environ['HF_TOKEN'] = '{TOKEN}'\n"}}
+    found = reasons(files=files, env={"VALUE": TOKEN})
+    assert found["files./train.py.text"] == f"{REASON} (line 2 of the text)"
+    assert found["env.VALUE"] == REASON
 
 
 @pytest.mark.parametrize(

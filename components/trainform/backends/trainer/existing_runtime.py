@@ -275,15 +275,16 @@ def _container(
 ) -> Iterator[Problem]:
     """Yield findings about the resources of the container, its variables and its image. The TrainJob replaces resources
     of the same name."""
-    resources = main.get("resources", {})
-    gets = {name: value for field in ("requests", "limits") for name, value in mapping(resources.get(field)).items()}
+    limits, requests = (mapping(main.get("resources", {}).get(field)) for field in ("limits", "requests"))
     if role.launched or runtime_launcher_is_node(spec):
-        gets |= counted(plan).resources
-    for name in sorted(gets.keys() | role.resources.keys()):
-        got, says = gets.get(name, "0"), role.resources.get(name, "0")
-        if quantity(got) != quantity(says):
+        limits, requests = limits | counted(plan).limits, requests | counted(plan).resources
+    sides = ("", limits | requests, role.resources), ("the limit ", limits, role.limits)
+    for name in sorted({*requests, *limits, *role.resources}):
+        amounts = [(word, gets.get(name, "0"), planned.get(name, "0")) for word, gets, planned in sides]
+        for word, got, says in [each for each in amounts if quantity(each[1]) != quantity(each[2])][:1]:
             reason = (
-                f"gives each pod {name}: {got}, which a TrainJob cannot change, and the role {role.name} has {says}"
+                f"gives each pod {word}{name}: {got}, which a TrainJob cannot change, and the role {role.name} has "
+                f"{says}"
             )
             yield Problem(path, None, reason, f"write {got} at `roles.{role.name}`, or name another runtime")
     reached = counted(plan).env if runtime_launcher_is_node(spec) else ()

@@ -48,8 +48,11 @@ def checkpoints(restored: Mapping[str, Any], deployed: Mapping[str, Any], writte
     return found
 
 
-def _volumes(experiment: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    return mapping(experiment.get("storage")).items()
+def _volumes(experiment: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the volumes that are claims."""
+    for key, volume in mapping(experiment.get("storage")).items():
+        if volume.get("claim") is not None or volume.get("size") is not None:
+            yield key, volume
 
 
 def _claim(experiment: Mapping[str, Any], key: str) -> str:

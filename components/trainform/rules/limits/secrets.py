@@ -102,7 +102,14 @@ def _search(
             yield from _search(item, item_path, searched, item_path(path, index, item), name)
     elif data is not None and is_secret(name, data):
         text = data if isinstance(data, str) else shorten(data)
-        yield text, Finding(path, MASK, REASON, _fix(path, name, text))
+        yield text, Finding(path, MASK, f"{REASON}{_line(text)}", _fix(path, name, text))
+
+
+def _line(text: str) -> str:
+    """Return the first line of a longer text that holds a secret, in words; "" if no line alone does."""
+    lines = text.splitlines()
+    found = (number for number, each in enumerate(lines, 1) if len(lines) > 1 and secret_in(each) is not None)
+    return next((f" (line {number} of the text)" for number in found), "")
 
 
 def _fix(path: str, name: str, text: str) -> str:
