@@ -12,12 +12,13 @@ BACKENDS = {
     "trainer": "trainform.backends.trainer.backend:Trainer",
     "kubeflow": "trainform.backends.kubeflow.backend:Kubeflow",
     "kubedl": "trainform.backends.kubedl.backend:KubeDL",
+    "kubernetes": "trainform.backends.kubernetes.backend:Kubernetes",
 }
 BACKEND: Final = "volcano"
 ENVIRONMENT = "dev"  # of the demo and of a new project, for which the sandbox stands
 VOLCANO, KUEUE = "volcano", "kueue"  # the queue systems that admit jobs
-# What a sandbox can run next to the default backend: the other operators, and Kueue.
-ADD_ONS = (*(name for name in BACKENDS if name != BACKEND), KUEUE)
+OF_CONTROL_PLANE = frozenset(["volcano", "kubernetes"])  # the backends that every sandbox has
+ADD_ONS = (*(name for name in BACKENDS if name not in OF_CONTROL_PLANE), KUEUE)  # what else a sandbox can run
 QUEUE = "default"  # Volcano's scheduler creates this queue when it starts
 ROOT_QUEUE = "root"  # and this one, the parent of all others
 

@@ -216,6 +216,9 @@ class Backend(abc.ABC):
     """What the operator cannot do beyond single fields (`backends.refusals`); the fix for such a need does not name
     this backend."""
 
+    ONE_ROLE: ClassVar[bool] = False
+    """True if its jobs have one role. No fix names this backend, since most experiments have several."""
+
     def groups(self, experiment: Experiment) -> dict[str, str]:
         """Return the operator's name for each role, a part of the names of its pods. Default: the role's name."""
         return {name: name for name in experiment.roles}
@@ -306,6 +309,7 @@ class _Backends(Mapping[str, Backend]):
 BACKENDS: Mapping[str, Backend] = _Backends()
 
 JOB_TYPES = (
+    "batch/v1:Job",
     "batch.volcano.sh/v1alpha1:Job",
     "jobset.x-k8s.io/v1alpha2:JobSet",
     "kubeflow.org/v1:MPIJob",

@@ -169,6 +169,8 @@ class Naming(Struct, frozen=True):
     ends_by_number: bool = False
     """True if a job that several groups end together ends when as many pods, of any group, have succeeded."""
     gang_of_role: bool = False  # the operator makes a gang of each role, and places one after the other
+    launches_by_index: bool = False
+    """True if the first pod of a role launches over SSH, and the others with the same template serve."""
 
     def pod_name(self, job: str, group: str, index: int) -> str:
         """Return the hostname of the pod."""

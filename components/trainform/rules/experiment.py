@@ -56,7 +56,7 @@ def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan
     role = None if launching is None else experiment.roles.get(launching)
     if launching is None or role is None:
         return
-    if role.replicas != 1:
+    if role.replicas != 1 and not (role.replicas and plan.naming.launches_by_index):
         reason = f"the role launches ({plan.launcher} starts all processes from one pod), so it must have 1 replica"
         fix = _suggest_launching_role(experiment, plan, launching)
         yield Problem(f"roles.{launching}.replicas", role.replicas, reason, fix)
