@@ -16,7 +16,8 @@ BACKENDS = {
 }
 BACKEND: Final = "volcano"
 ENVIRONMENT = "dev"  # of the demo and of a new project, for which the sandbox stands
-VOLCANO, KUEUE = "volcano", "kueue"  # the queue systems that admit jobs
+NONE, VOLCANO, KUEUE = "none", "volcano", "kueue"  # values of the environment's `admission`
+QUEUE_SYSTEMS = {NONE: "no queue system", VOLCANO: "Volcano", KUEUE: "Kueue"}  # what admits jobs then
 OF_CONTROL_PLANE = frozenset(["volcano", "kubernetes"])  # the backends that every sandbox has
 ADD_ONS = (*(name for name in BACKENDS if name not in OF_CONTROL_PLANE), KUEUE)  # what else a sandbox can run
 QUEUE = "default"  # Volcano's scheduler creates this queue when it starts

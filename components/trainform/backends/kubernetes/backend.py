@@ -55,7 +55,7 @@ class Kubernetes(Backend):
 
     INDEX_LABEL = INDEX_LABEL
     POD_KEYS = OWN_KEYS
-    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
+    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE, defaults.NONE)
     SUSPENDED = ("spec.suspend",)
     # Pulumi's provider replaces a Job whose `parallelism` or `completions` changes.
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
