@@ -308,8 +308,9 @@ class _Backends(Mapping[str, Backend]):
 
 BACKENDS: Mapping[str, Backend] = _Backends()
 
+PLAIN_JOB = "batch/v1:Job"  # which other programs have for work of any kind
 JOB_TYPES = (
-    "batch/v1:Job",
+    PLAIN_JOB,
     "batch.volcano.sh/v1alpha1:Job",
     "jobset.x-k8s.io/v1alpha2:JobSet",
     "kubeflow.org/v1:MPIJob",
