@@ -160,8 +160,8 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
 
 def _ignored(run: DryRun, answer: Answer) -> Iterator[Problem]:
     """Yield the fields that the server has dropped without a word: those of features that it has not enabled."""
-    kept = answer.body.get("spec")
-    for field in mapping(mapping(run.request.body).get("spec")) if isinstance(kept, dict) else ():
+    kept = mapping(answer.body.get("spec"))
+    for field in mapping(mapping(run.request.body).get("spec")) if kept else ():
         if field not in kept:
             reason = f"the API server ignores spec.{field} of {run.what}: it is too old, or the feature is not enabled"
             yield Problem(run.path, None, reason, "upgrade or configure the cluster, or use another backend")
