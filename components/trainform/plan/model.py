@@ -169,8 +169,6 @@ class Naming(Struct, frozen=True):
     ends_by_number: bool = False
     """True if a job that several groups end together ends when as many pods, of any group, have succeeded."""
     gang_of_role: bool = False  # the operator makes a gang of each role, and places one after the other
-    launches_by_index: bool = False
-    """True if the first pod of a role launches over SSH, and the others with the same template serve."""
 
     def pod_name(self, job: str, group: str, index: int) -> str:
         """Return the hostname of the pod."""
@@ -202,7 +200,7 @@ class RolePlan(Struct, frozen=True):
     ends when as many pods have succeeded as the role has. `prepared`: the steps of `prepare` with which `init` begins.
     `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own policy.
     `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often
-    its containers start.
+    its containers start. `written`: the role of the file, of which it may be the first pod alone (`plan.split`).
     """
 
     name: str
@@ -242,6 +240,7 @@ class RolePlan(Struct, frozen=True):
     labels: dict[str, str]
     annotations: dict[str, str]
     overrides: dict[str, Any]
+    written: str
 
     def rank(self, index: int) -> int | None:
         """Return the rank of the pod with this index; None if the plan assigns no ranks to the role."""
@@ -250,7 +249,7 @@ class RolePlan(Struct, frozen=True):
     def init_path(self, index: int) -> str:
         """Return the field that defines the init container with this index; steps of `prepare` come first."""
         steps = len(self.prepared)
-        return f"prepare[{self.prepared[index]}]" if index < steps else f"roles.{self.name}.init[{index - steps}]"
+        return f"prepare[{self.prepared[index]}]" if index < steps else f"roles.{self.written}.init[{index - steps}]"
 
     def groups(self) -> Iterator[Group]:
         """Yield the groups of pods that share a template."""
@@ -362,8 +361,8 @@ class Plan(Struct, frozen=True, dict=True):
     @property
     def overrides(self) -> tuple[str, ...]:
         """Return the field paths of the user's merge patches, which change the rendered objects."""
-        roles = [f"roles.{role.name}.pod_overrides" for role in self.roles if role.overrides]
-        return (*roles, *(f"manifest_overrides.{key}" for key in self.manifest_overrides))
+        roles = [f"roles.{role.written}.pod_overrides" for role in self.roles if role.overrides]
+        return (*dict.fromkeys(roles), *(f"manifest_overrides.{key}" for key in self.manifest_overrides))
 
     def pods(self) -> Iterator[Pod]:
         """Yield every pod, in order of roles and indices."""

@@ -21,7 +21,7 @@ from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import Component, Manifest
 from trainform.manifests.ssh_files import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
-from trainform.plan.model import Plan, RolePlan
+from trainform.plan.model import Plan
 from trainform.resources.apply import (
     Target,
     after_attempt,
@@ -175,8 +175,8 @@ class TrainingJob(pulumi.ComponentResource):
                 if user_set is not None
             ),
             *(
-                RoleGroup.create_for_job(self, _group(role), inputs.roles[role.name], [], target, _role_outputs(role))
-                for role in plan.roles
+                RoleGroup.create_for_job(self, _group(name), user_set, [], target, _role_outputs(plan, name))
+                for name, user_set in inputs.roles.items()
             ),
         ]
 
@@ -198,15 +198,17 @@ def _refuse_unknown_names(names: Sequence[str]) -> None:
         )
 
 
-def _group(role: RolePlan) -> str:
+def _group(role: str) -> str:
     """Return the last part of the name of a role's component. Dashes are doubled, so that `llama` with a role
     `eval-worker` and `llama-eval` with a role `worker` have different names."""
-    return role.name.replace("-", "--")
+    return role.replace("-", "--")
 
 
-def _role_outputs(role: RolePlan) -> dict[str, Any]:
+def _role_outputs(plan: Plan, name: str) -> dict[str, Any]:
     """Return the number of the role's pods, and the ranks of the first and the last pod."""
-    return {"replicas": role.replicas, "ranks": [role.rank(index) for index in {0, role.replicas - 1} if role.replicas]}
+    parts = [role for role in plan.roles if role.written == name]
+    pods = sum(role.replicas for role in parts)
+    return {"replicas": pods, "ranks": [parts[0].rank(0), parts[-1].rank(parts[-1].replicas - 1)][:pods]}
 
 
 def _own_queue(plan: Plan, manifest: Manifest, parts: Iterable[Part]) -> Mapping[str, pulumi.Input[Any]]:

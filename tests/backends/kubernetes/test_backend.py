@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import WITH_EXTRAS, environment, experiment, job, plan, reasons
+from tests.support.samples import WITH_EXTRAS, environment, experiment, job, plan
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests, render_job
 from trainform.plan.model import Ending
@@ -74,8 +74,10 @@ def test_otherwise_every_pod_must_succeed(parts: dict[str, Any]) -> None:
     assert "sshd.sh foreground" not in made.files["launch.sh"]
 
 
-def test_another_operator_does_not_launch_by_the_index() -> None:
-    assert "must have 1 replica" in reasons(**{**MPI, "backend": "jobset"})["roles.worker.replicas"]
+def test_another_operator_launches_from_a_template_of_its_own() -> None:
+    made = plan(**{**MPI, "backend": "jobset"})
+    assert "sshd.sh foreground" not in made.files["launch.sh"]
+    assert [*plan(**MPI).by_name] != [*made.by_name]
 
 
 def problems(**parts: Any) -> dict[str, tuple[str, str]]:

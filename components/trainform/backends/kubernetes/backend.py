@@ -84,10 +84,11 @@ class Kubernetes(Backend):
     }
     READS = frozenset([QUEUE_LABEL])
     ONE_ROLE = True
+    SPLITS_LAUNCHER = False
 
     def naming(self, experiment: Experiment) -> Naming:
         """Return the hostnames of an Indexed Job's pods, whose names have a random end."""
-        return Naming(pod="{job}-{index}", address="{pod}.{service}", own_service=True, launches_by_index=True)
+        return Naming(pod="{job}-{index}", address="{pod}.{service}", own_service=True)
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return admission_crds(plan)
