@@ -15,13 +15,7 @@ from trainform import defaults
 from trainform.backends.backend import DEADLINE, Backend, PodsAt
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, in_gang, pod_group, queue_labels
 from trainform.backends.kubernetes.controller import job_pods
-from trainform.backends.kubernetes.indexed import (
-    INDEX_LABEL,
-    INDEX_VARIABLE,
-    OWN_KEYS,
-    backoff_limit,
-    indexed_job,
-)
+from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE, OWN_KEYS, backoff_limit, indexed_job
 from trainform.backends.outcome import by_condition
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
@@ -57,7 +51,7 @@ class Kubernetes(Backend):
     POD_KEYS = OWN_KEYS
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE, defaults.NONE)
     SUSPENDED = ("spec.suspend",)
-    # Pulumi's provider replaces a Job whose `parallelism` or `completions` changes.
+    # Pulumi's provider replaces a Job whose `parallelism` or `completions` changes (provider/pkg/provider/diff.go).
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
