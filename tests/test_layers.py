@@ -12,9 +12,11 @@ from tools.contracts import contract, layers
 from trainform import defaults
 
 LIBRARY = ROOT / "components" / "trainform"
-# Names of operators, of the kinds of their objects and of their projects, in any spelling.
+# Names of operators, of the kinds of their objects and of their projects, in any spelling. Kubernetes itself is
+# everywhere; only the bare name of its backend is a choice.
+NAMES = "|".join(name for name in defaults.BACKENDS if name != "kubernetes")
 OPERATORS = re.compile(
-    rf"(?<![a-z])({'|'.join(defaults.BACKENDS)})(?![a-z])|(pytorch|tf|mpi|train)jobs?\b|jobsets|training-operator",
+    rf"(?<![a-z])({NAMES})(?![a-z])|(pytorch|tf|mpi|train)jobs?\b|jobsets|training-operator",
     re.IGNORECASE,
 )
 # Where a text, or a key of a table, names Volcano all the same: it is a part of every sandbox, and admits the jobs of

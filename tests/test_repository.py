@@ -62,7 +62,7 @@ def test_no_file_holds_the_marks_of_a_merge() -> None:
 def test_the_page_add_a_backend_has_every_file_that_names_one() -> None:
     """All but tests: those of an operator are in its folder, or name it as an example."""
     page = (ROOT / "CONTRIBUTING.md").read_text().partition("## Add a backend")[2].partition("\n## ")[0]
-    backend = list(defaults.BACKENDS)[-1]
+    *_, backend = (name for name in defaults.BACKENDS if name != "kubernetes")  # a word of many files
     listed = [path.replace("NAME", backend) for path in re.findall(r"`([\w./*-]+)`", page)]
     folders = [ROOT / name for name in ("components", "docs", "tools", "bench", "images", "stacks/schemas")]
     files = [path for folder in folders for path in folder.rglob("*") if path.suffix in TEXTS] + [*ROOT.glob("*.md")]

@@ -12,13 +12,14 @@ BACKENDS = {
     "trainer": "trainform.backends.trainer.backend:Trainer",
     "kubeflow": "trainform.backends.kubeflow.backend:Kubeflow",
     "kubedl": "trainform.backends.kubedl.backend:KubeDL",
+    "kubernetes": "trainform.backends.kubernetes.backend:Kubernetes",
 }
 BACKEND: Final = "volcano"
 ENVIRONMENT = "dev"  # of the demo and of a new project, for which the sandbox stands
 NONE, VOLCANO, KUEUE = "none", "volcano", "kueue"  # values of the environment's `admission`
 QUEUE_SYSTEMS = {NONE: "no queue system", VOLCANO: "Volcano", KUEUE: "Kueue"}  # what admits jobs then
-# What a sandbox can run next to the default backend: the other operators, and Kueue.
-ADD_ONS = (*(name for name in BACKENDS if name != BACKEND), KUEUE)
+OF_CONTROL_PLANE = frozenset(["volcano", "kubernetes"])  # the backends that every sandbox has
+ADD_ONS = (*(name for name in BACKENDS if name not in OF_CONTROL_PLANE), KUEUE)  # what else a sandbox can run
 QUEUE = "default"  # Volcano's scheduler creates this queue when it starts
 ROOT_QUEUE = "root"  # and this one, the parent of all others
 

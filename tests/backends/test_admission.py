@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import environment, plan, reasons
+from tests.support.samples import environment, fitting, plan, reasons
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
 
@@ -17,6 +17,7 @@ SUPPORTED = {
     "trainer": ("volcano", "kueue", "none"),
     "kubeflow": ("volcano", "kueue", "none"),
     "kubedl": ("volcano", "none"),
+    "kubernetes": ("volcano", "kueue", "none"),
 }
 WITHOUT_GANG = [(backend, each) for backend, supported in SUPPORTED.items() for each in supported[1:]]
 ROLES = {"master": {"replicas": 1}, "worker": {"replicas": 3}}
@@ -35,14 +36,14 @@ def keys(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize("backend", SUPPORTED)
 @pytest.mark.parametrize("admission", ["none", "volcano", "kueue"])
 def test_a_backend_supports_an_admission_or_is_refused(backend: str, admission: str) -> None:
-    found = reasons(environment(admission=admission, queues={}), backend=backend, roles=ROLES)
+    found = reasons(environment(admission=admission, queues={}), backend=backend, roles=fitting(backend, ROLES))
     assert [*found] == ([] if admission in SUPPORTED[backend] else ["backend"])
     assert SUPPORTED[backend] == BACKENDS[backend].ADMISSIONS
 
 
 @pytest.mark.parametrize(("backend", "admission"), WITHOUT_GANG)
 def test_nothing_of_volcano_without_its_admission(backend: str, admission: str) -> None:
-    made = plan(cluster=environment(admission=admission, queues={}), backend=backend, roles=ROLES)
+    made = plan(cluster=environment(admission=admission, queues={}), backend=backend, roles=fitting(backend, ROLES))
     manifests = job_manifests(made)
     assert "PodGroup" not in [manifest.body["kind"] for manifest in manifests]
     found = {key for manifest in manifests for key in keys(manifest.body)}

@@ -6,7 +6,7 @@ import copy
 from typing import Any, get_type_hints
 
 from tests.support.generated_patches import Way, patch_at, ways
-from tests.support.samples import environment, experiment, plan
+from tests.support.samples import environment, experiment, fitting, plan
 from trainform.backends.backend import BACKENDS, Backend
 from trainform.backends.owned import object_changes
 from trainform.backends.refusals import able
@@ -21,6 +21,10 @@ PARTS: dict[str, Any] = {
     "queue": {"weight": 2},
     "priority_class": "urgent",
 }
+
+
+def parts(backend: str) -> dict[str, Any]:
+    return {"backend": backend, **copy.deepcopy(PARTS), "roles": fitting(backend, PARTS["roles"])}
 
 
 def test_class_attributes(backend: str) -> None:
@@ -50,7 +54,7 @@ def test_another_backend_can_do_what_one_lacks(backend: str) -> None:
 
 def test_the_objects(backend: str) -> None:
     """What the other parts read of them."""
-    made, planned = BACKENDS[backend], plan(backend=backend, **PARTS)
+    made, planned = BACKENDS[backend], plan(**parts(backend))
     manifests = job_manifests(planned)
     (job,) = [manifest for manifest in manifests if manifest.is_job]
     assert (job.body["apiVersion"], job.body["metadata"]["name"]) == (made.API_VERSION, planned.job)
@@ -61,7 +65,7 @@ def test_the_objects(backend: str) -> None:
 
 
 def test_two_builds_are_the_same(backend: str) -> None:
-    one, other = (render_job(experiment(backend=backend, **copy.deepcopy(PARTS)), environment()) for _ in range(2))
+    one, other = (render_job(experiment(**parts(backend)), environment()) for _ in range(2))
     assert one.problems == ()
     assert one.manifests == other.manifests
 
@@ -75,7 +79,7 @@ def in_place(way: Way, paths: tuple[str, ...]) -> bool:
 
 
 def test_a_change_of_the_job_object_is_a_new_revision_but_in_place(backend: str) -> None:
-    made, planned = BACKENDS[backend], plan(backend=backend, **PARTS)
+    made, planned = BACKENDS[backend], plan(**parts(backend))
     manifests = job_manifests(planned)
     (job,) = [manifest for manifest in manifests if manifest.is_job]
     before = revision(manifests, planned, made.IN_PLACE)
@@ -96,7 +100,7 @@ def _at(body: Any, way: Way) -> Any:
 
 def test_the_plans_numbers_cannot_be_patched(backend: str) -> None:
     """Whatever the objects look like: one pod more is refused, at the place where the patch has it."""
-    made, planned = BACKENDS[backend], plan(backend=backend, **PARTS)
+    made, planned = BACKENDS[backend], plan(**parts(backend))
     found = 0
     for manifest in job_manifests(planned):
         for way in ways(manifest.body):

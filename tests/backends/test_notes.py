@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import WITH_EXTRAS, plan
+from tests.support.samples import WITH_EXTRAS, fitting, plan
 from trainform.backends.notes import NOTES
 
 ELASTIC: dict[str, Any] = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
@@ -33,7 +33,7 @@ MEMORY: dict[str, Any] = {"shm": {"emptyDir": {"medium": "Memory", "sizeLimit": 
 
 
 def test_the_64_mb_of_the_container_runtime(backend: str) -> None:
-    roles = {"master": {"shared_memory": "1Gi"}, "worker": {"replicas": 2}}
+    roles = fitting(backend, {"master": {"shared_memory": "1Gi"}, "worker": {"replicas": 2}})
     assert [note for note in notes(backend=backend, shared_memory=None, roles=roles) if "64 MB" in note] == [SHM]
 
 
@@ -56,7 +56,7 @@ BESIDE: dict[str, Any] = {"image": "registry.example.com/logs:1", "command": ["l
 
 def test_a_container_beside_the_main_one(backend: str) -> None:
     patch = {"spec": {"containers": {"logs": BESIDE}}}
-    roles = {"master": {}, "worker": {"replicas": 2, "pod_overrides": patch}}
+    roles = fitting(backend, {"master": {}, "worker": {"replicas": 2, "pod_overrides": patch}})
     told = NOTES["sidecar"].format(role="worker", container="logs")
     assert [note for note in notes(backend=backend, roles=roles) if "logs" in note] == [
         told,

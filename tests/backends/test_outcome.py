@@ -61,6 +61,11 @@ STATUSES: dict[str, dict[Word, list[dict[str, Any]]]] = {
         "failed": [conditions("Failed")],
         "not ended": [conditions("Queuing"), {"conditions": None}],
     },
+    "kubernetes": {
+        "succeeded": [conditions("SuccessCriteriaMet", "Complete")],
+        "failed": [conditions("FailureTarget", "Failed")],
+        "not ended": [conditions("SuccessCriteriaMet"), conditions("FailureTarget"), conditions("Suspended"), {}],
+    },
 }
 CASES = [
     pytest.param(backend, word, status, id=f"{backend}-{word}-{index}")

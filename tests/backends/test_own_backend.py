@@ -42,11 +42,11 @@ def refused(**parts: Any) -> list[Problem]:
 def test_its_name_is_known_as_long_as_it_is_registered() -> None:
     (before,) = refused(backend=NAME)
     assert (before.path, before.value) == ("backend", NAME)
-    assert before.reason == "the value must be 'volcano', 'jobset', 'trainer', 'kubeflow' or 'kubedl'"
+    assert before.reason == "the value must be 'volcano', 'jobset', 'trainer', 'kubeflow', 'kubedl' or 'kubernetes'"
     with registered():
         assert refused(backend=NAME) == []
         (wrong,) = refused(backend="appwraper")
-        assert wrong.reason.endswith(", 'kubedl' or 'appwrapper'")
+        assert wrong.reason.endswith(", 'kubernetes' or 'appwrapper'")
         assert wrong.fix == "did you mean appwrapper?"
     assert NAME not in BACKENDS
     assert [problem.path for problem in refused(backend=NAME)] == ["backend"]
@@ -122,4 +122,4 @@ def test_pages_and_new_files_name_it(own: str) -> None:
     assert f"**{own}**: the index in the label `batch.kubernetes.io/job-completion-index`;" in " ".join(
         contract_page().split()
     )
-    assert f"# backend: volcano   # or jobset, trainer, kubeflow, kubedl, {own}\n" in skeleton("prod")
+    assert f"# backend: volcano   # or jobset, trainer, kubeflow, kubedl, kubernetes, {own}\n" in skeleton("prod")

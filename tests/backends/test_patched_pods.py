@@ -9,7 +9,8 @@ from lightkube.models import core_v1
 
 from tests.support.planned_jobs import CLUSTER, POOL
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment
+from tests.support.samples import environment, experiment, fitting
+from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.owned import CONTAINER_DEFAULTS, POD_FIELDS
 
@@ -17,9 +18,10 @@ ROLE = "roles.worker.pod_overrides"
 GPU = "baidu.com/a800_80g_cgpu"
 
 
-def of_role(spec: dict[str, Any]) -> dict[str, Any]:
+def of_role(spec: dict[str, Any], backend: str = defaults.BACKEND) -> dict[str, Any]:
     role = {"replicas": 2, "accelerators": {"a800": 2}, "cpu": 4}
-    return {"roles": {**POOL, "worker": {**role, "pod_overrides": {"spec": spec}}}}
+    roles = fitting(backend, {**POOL, "worker": {**role, "pod_overrides": {"spec": spec}}})
+    return {"backend": backend, "roles": roles}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -60,7 +62,7 @@ def of_role(spec: dict[str, Any]) -> dict[str, Any]:
     ids=str,
 )
 def test_a_role_keeps_what_the_plan_says_of_its_pods(backend: str, spec: dict[str, Any], where: str) -> None:
-    made = experiment(backend=backend, **of_role(spec))
+    made = experiment(**of_role(spec, backend))
     found = {problem.path for problem in job_problems(made, environment(limits={"host_network": True}))}
     assert found == {f"{ROLE}.{where}"}
 
@@ -75,7 +77,7 @@ def test_a_role_keeps_what_the_plan_says_of_its_pods(backend: str, spec: dict[st
             "containers": {"main": {"volumeMounts": {"cache": {"mountPath": "/cache"}}}},
             "volumes": {"cache": {"emptyDir": {}}},
         },
-        {"containers": {"main": {"ports": [{"name": "metrics", "containerPort": 9090}]}}},
+        {"containers": {"main": {"ports": {"metrics": {"containerPort": 9090}}}}},
         {
             "containers": {
                 "main": {"resources": {"requests": {"cpu": 1}, "limits": {"cpu": "4000m", "ephemeral-storage": "1Gi"}}}
@@ -98,13 +100,13 @@ def test_a_role_keeps_what_the_plan_says_of_its_pods(backend: str, spec: dict[st
     ids=str,
 )
 def test_what_the_plan_says_nothing_of_is_a_patchs(backend: str, spec: dict[str, Any]) -> None:
-    assert job_problems(experiment(backend=backend, **of_role(spec)), environment()) == []
+    assert job_problems(experiment(**of_role(spec, backend)), environment()) == []
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("field", ["hostname", "subdomain"])
 def test_the_name_of_a_pod(backend: str, field: str) -> None:
-    (problem,) = job_problems(experiment(backend=backend, **of_role({field: "mine"})), environment())
+    (problem,) = job_problems(experiment(**of_role({field: "mine"}, backend)), environment())
     assert problem.path == f"{ROLE}.spec.{field}"
 
 
@@ -134,7 +136,7 @@ def test_a_variable_that_the_operator_sets_itself(
     backend: str, container: str, patch: dict[str, Any], where: str, name: str, fix: str
 ) -> None:
     """It stands behind that of the template, so the container would never see the user's."""
-    (problem,) = job_problems(experiment(backend=backend, **of_role({"containers": {container: patch}})), environment())
+    (problem,) = job_problems(experiment(**of_role({"containers": {container: patch}}, backend)), environment())
     assert problem.path == f"{ROLE}.spec.containers.{container}.{where}"
     assert problem.reason == (
         f"the operator itself sets the variable {name} in pods of the role worker, so the patch has no effect"
@@ -206,8 +208,8 @@ def test_a_list_that_takes_the_place_of_the_plans(patch: dict[str, Any], reason:
 
 @pytest.mark.parametrize("backend", ["kubeflow", "kubedl"])
 def test_an_operators_own_restart_policy(backend: str) -> None:
-    assert job_problems(experiment(backend=backend, **of_role({"restartPolicy": "ExitCode"})), environment()) == []
-    (problem,) = job_problems(experiment(backend=backend, **of_role({"restartPolicy": "OnFailure"})), environment())
+    assert job_problems(experiment(**of_role({"restartPolicy": "ExitCode"}, backend)), environment()) == []
+    (problem,) = job_problems(experiment(**of_role({"restartPolicy": "OnFailure"}, backend)), environment())
     assert problem.path == f"{ROLE}.spec.restartPolicy"
 
 
@@ -230,6 +232,6 @@ def test_no_value_of_a_variable_is_shown() -> None:
 )
 def test_checkpoints_go_to_the_claim(backend: str, spec: dict[str, Any], where: str) -> None:
     """Without it they would be lost with the container."""
-    parts = of_role(spec) | {"storage": {"runs": {"size": "2Ti", "mount": "/mnt/output"}}}
-    paths = [problem.path for problem in job_problems(experiment(backend=backend, **parts), CLUSTER)]
+    parts = of_role(spec, backend) | {"storage": {"runs": {"size": "2Ti", "mount": "/mnt/output"}}}
+    paths = [problem.path for problem in job_problems(experiment(**parts), CLUSTER)]
     assert f"{ROLE}.{where}" in paths

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.engine.phases import Phases, Wrong
-from tests.support.samples import plan
+from tests.support.samples import fitting, plan
 from trainform.backends.backend import BACKENDS
 from trainform.plan.model import Plan
 
@@ -70,7 +70,7 @@ def test_what_has_ended_stays_so() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_pod_has_a_node_before_its_gang_is_made(backend: str) -> None:
-    made = plan(backend=backend, roles=ROLES)
+    made = plan(backend=backend, roles=fitting(backend, ROLES))
     names = [each.name for each in made.pods()]
     whole = [
         pod(name, "Running", created=3 if backend == "kubedl" and name != names[0] else 0, placed=4) for name in names

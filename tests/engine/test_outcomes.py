@@ -20,6 +20,7 @@ from tests.engine.live import Live, until
 from tests.engine.lives import SETTLED
 from tests.engine.pods import pods_of
 from tests.engine.programs import stack_of
+from tests.support.samples import fitting
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome, seconds_of
@@ -49,9 +50,15 @@ WAYS: dict[str, dict[str, Any]] = {
     "usual": {},
 }
 FETCH = {"ranked": False, "command": ["python", "/app/fetch.py"]}
+
+
+def on_backend(experiment: dict[str, Any], backend: str) -> dict[str, Any]:
+    return {**experiment, "backend": backend, "roles": fitting(backend, experiment["roles"])}
+
+
 EXPERIMENTS: dict[str, dict[str, Any]] = {
-    **{f"{end}-{backend}": {**TRAINING, "backend": backend} for backend in BACKENDS for end in ("good", "bad")},
-    **{f"restarts-{backend}": {**RESTARTS, "backend": backend} for backend in BACKENDS},
+    **{f"{end}-{backend}": on_backend(TRAINING, backend) for backend in BACKENDS for end in ("good", "bad")},
+    **{f"restarts-{backend}": on_backend(RESTARTS, backend) for backend in BACKENDS},
     **{
         f"{way}-{backend}": {
             **RESTARTS, "backend": backend, "roles": {"fetch": {**FETCH, **parts}, "worker": {"replicas": 2}},

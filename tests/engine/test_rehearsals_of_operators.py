@@ -20,6 +20,7 @@ pytestmark = pytest.mark.proof("every operator's pods as containers")
 __all__ = ["docker_daemon", "image"]
 
 NODE: dict[str, Any] = {"replicas": 1, "accelerators": {"a800": 1}}
+ONE_ROLE = {"worker": {**NODE, "replicas": 2}}
 TORCHRUN = Case({"launcher": {"torchrun": TRAIN}, "roles": {"master": NODE, "worker": NODE}}, formed(2, 2), 2)
 MPIRUN = Case({"launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}}, "roles": APART}, formed(4, 2), 4)
 # Of two nodes each: worlds of full size form on the pods of Volcano.
@@ -30,7 +31,7 @@ ON: dict[str, tuple[str, Case]] = {
         Case(
             {
                 "launcher": {"torchrun": {**TRAIN, "elastic": {"min_nodes": 1, "max_nodes": 2}}},
-                "roles": {"worker": {**NODE, "replicas": 2}},
+                "roles": ONE_ROLE,
             },
             formed(2, 2),
             2,
@@ -60,6 +61,12 @@ ON: dict[str, tuple[str, Case]] = {
         ),
     ),
     "mpi-jobset": ("jobset", MPIRUN),
+    "job": ("kubernetes", Case({"launcher": {"torchrun": TRAIN}, "roles": ONE_ROLE}, formed(2, 2), 2)),
+    "mpi-job": (
+        "kubernetes",
+        Case({"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": ONE_ROLE}, formed(2, 2), 2),
+    ),
+    "deepspeed-job": ("kubernetes", Case({"launcher": {"deepspeed": TRAIN}, "roles": ONE_ROLE}, formed(2, 2), 2)),
 }
 
 

@@ -13,13 +13,14 @@ from tests.engine.live import Live
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from tests.support.repository import ROOT
+from tests.support.samples import fitting
 from trainform.backends.backend import BACKENDS
 
 pytestmark = pytest.mark.proof("the rights that each person needs")
 
 RIGHTS = ROOT / "docs" / "how-to" / "rights"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-JOB = {
+JOB: dict[str, Any] = {
     "image": "registry.example.com/ai/pytorch-training:latest",
     "launcher": {"torchrun": {"script": "/app/train.py"}},
     "roles": {"master": {"replicas": 1, "cpu": 1}, "worker": {"replicas": 1, "cpu": 1}},
@@ -76,7 +77,8 @@ def person(project: Project, live: Live, name: str, roles: list[str]) -> str:
 def write(project: Project, **parts: Any) -> list[str]:
     """Write an experiment for each operator, and return their names."""
     for backend in BACKENDS:
-        project.experiment(f"mine-{backend}", {**JOB, "backend": backend, **parts})
+        data = {**JOB, "backend": backend, "roles": fitting(backend, JOB["roles"]), **parts}
+        project.experiment(f"mine-{backend}", data)
     return [f"mine-{backend}" for backend in BACKENDS]
 
 

@@ -12,11 +12,11 @@ from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import RECORD, Project
+from trainform.manifests.manifest import job_body
 
 pytestmark = pytest.mark.proof("changes in place on every operator, and Kueue")
 
 OVERRIDES = 'metadata.annotations["trainform.dev/overrides"]'  # comes and goes with `manifest_overrides`
-PLURALS = {"kubeflow": "pytorchjobs", "trainer": "trainjobs", "jobset": "jobsets"}
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 
 
@@ -45,20 +45,24 @@ SUSPENDED = {
     "kubeflow": suspended("kubeflow", {"runPolicy": {"suspend": True}}),
     "trainer": suspended("trainer", {"suspend": True}),
     "jobset": suspended("jobset", {"suspend": True}),
+    "kubernetes": suspended("kubernetes", {"suspend": True}),
 }
 # Each experiment, and what it becomes, one after the other.
 STAGES = {
     **{backend: (sweep(backend), changed, sweep(backend)) for backend, changed in SUSPENDED.items()},
     "elastic": (elastic(3), elastic(5), elastic(2)),
-    "ttl": (sweep("jobset", ttl="1h"), sweep("jobset", ttl="2h"), sweep("jobset", ttl="3h")),
+    "ttl": tuple(sweep("jobset", ttl=ttl) for ttl in ("1h", "2h", "3h")),
+    "plain-ttl": tuple(sweep("kubernetes", ttl=ttl) for ttl in ("1h", "2h", "3h")),
 }
 # What an update of each changes, and nothing else.
 PATHS = {
     "kubeflow": (OVERRIDES, "spec.runPolicy.suspend"),
     "trainer": (OVERRIDES, "spec.suspend"),
     "jobset": (OVERRIDES, "spec.suspend"),
+    "kubernetes": (OVERRIDES, "spec.suspend"),
     "elastic": ("spec.pytorchReplicaSpecs.Worker.replicas",),
     "ttl": ("spec.ttlSecondsAfterFinished",),
+    "plain-ttl": ("spec.ttlSecondsAfterFinished",),
 }
 
 
@@ -67,9 +71,10 @@ def write(project: Project, experiments: dict[str, dict[str, Any]]) -> None:
         project.experiment(name, data)
 
 
-def job(live: Live, project: Project, name: str, backend: str) -> dict[str, Any]:
+def job(live: Live, project: Project, name: str) -> dict[str, Any]:
     """Return the job object of an experiment as it is now."""
-    return live.get(PLURALS[backend], project.plan(name).job, project.namespace)
+    body = job_body(project.rendered(name).manifests)
+    return next(each for each in live.find_like(body) if each["metadata"]["name"] == body["metadata"]["name"])
 
 
 def experiments_with_pods(live: Live, project: Project) -> set[str]:
@@ -81,7 +86,7 @@ def test_suspend_elastic_replicas_and_ttl_change_in_place(addons_project: Projec
 
     def identities() -> list[str]:
         """One that is made anew has another."""
-        return [job(live, project, name, data["backend"])["metadata"]["uid"] for name, data in first.items()]
+        return [job(live, project, name)["metadata"]["uid"] for name in first]
 
     first, second, third = ({name: stages[number] for name, stages in STAGES.items()} for number in range(3))
     write(project, first)
@@ -95,9 +100,12 @@ def test_suspend_elastic_replicas_and_ttl_change_in_place(addons_project: Projec
 
     write(project, second)
     assert {(step.op, step.name, step.paths) for step in project.applied(stack)} == updates
-    until(lambda: experiments_with_pods(live, project) == {"elastic", "ttl"}, "pods of suspended jobs to go")
+    until(
+        lambda: experiments_with_pods(live, project) == {"elastic", "ttl", "plain-ttl"}, "pods of suspended jobs to go"
+    )
     assert len(pods_of(live, project.plan("elastic"))) == 5
-    assert job(live, project, "ttl", "jobset")["spec"]["ttlSecondsAfterFinished"] == 7200
+    for name in ("ttl", "plain-ttl"):
+        assert job(live, project, name)["spec"]["ttlSecondsAfterFinished"] == 7200
 
     write(project, third)
     assert {(step.op, step.name, step.paths) for step in project.applied(stack)} == updates
@@ -138,7 +146,7 @@ def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
 
 def on_kueue(**parts: Any) -> dict[str, dict[str, Any]]:
     """Return an experiment on each operator that Kueue holds back."""
-    return {backend: sweep(backend, **parts) for backend in ("jobset", "trainer")}
+    return {backend: sweep(backend, **parts) for backend in ("jobset", "trainer", "kubernetes")}
 
 
 def test_what_kueue_writes_is_no_change(addons_project: Project, addons_live: Live, queue: str) -> None:
@@ -157,7 +165,7 @@ def test_what_kueue_writes_is_no_change(addons_project: Project, addons_live: Li
     project.up(stack)
 
     def specs() -> list[dict[str, Any]]:
-        return [job(live, project, backend, backend)["spec"] for backend in on_kueue()]
+        return [job(live, project, backend)["spec"] for backend in on_kueue()]
 
     assert [spec["suspend"] for spec in specs()] == [True, True]
     assert live.find_all("pods", project.namespace) == []

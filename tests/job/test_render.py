@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 from msgspec import structs
 
-from tests.support.samples import WITH_EXTRAS, environment, experiment, plan
+from tests.support.samples import WITH_EXTRAS, environment, experiment, fitting, plan
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.cli.main import main
@@ -134,7 +134,7 @@ STEPS = ["python", "train.py", "--steps", "3000000", f"--tag=000000-{FIRST}", "-
 def test_the_revision_is_put_into_names_alone(backend: str) -> None:
     """The objects are those that the plan renders under this revision from the beginning."""
     worker = {"replicas": 2, "accelerators": {"a800": 8}, "memory": "20G", "labels": {FIRST: FIRST}}
-    roles = {"master": {**worker, "replicas": 1}, "worker": worker}
+    roles = fitting(backend, {"master": {**worker, "replicas": 1}, "worker": worker})
     made = experiment(
         backend=backend, launcher={"command": STEPS}, roles=roles, env={"A": "000000", FIRST: "x", "B": FIRST}
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment, plan
+from tests.support.samples import environment, experiment, fitting, plan
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
 from trainform.manifests.models import KINDS, POD_TEMPLATE, violations
@@ -78,9 +78,8 @@ def test_names_and_types_of_objects(key: str, patch: dict[str, Any], path: str) 
 def test_what_is_rendered_has_no_violation(backend: str) -> None:
     """Otherwise a patch of one field would be blamed for another one."""
     storage = {"checkpoints": {"size": "2Ti", "mount": "/mnt/output"}}
-    planned = plan(
-        backend=backend, storage=storage, roles={"master": {}, "worker": {"replicas": 2}}, shared_memory="1Gi"
-    )
+    roles = fitting(backend, {"master": {}, "worker": {"replicas": 2}})
+    planned = plan(backend=backend, storage=storage, roles=roles, shared_memory="1Gi")
     manifests = job_manifests(planned)
     for manifest in manifests:
         if manifest.body["kind"] in KINDS:

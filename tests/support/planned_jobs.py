@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support import app_wrapper
-from tests.support.samples import environment
+from tests.support.samples import environment, fitting
 from trainform.backends.backend import BACKENDS
 
 CLUSTER = environment(
@@ -26,6 +26,7 @@ NODE: dict[str, Any] = {
     "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
     "roles": {"launcher": {}, "worker": {"replicas": 2}},
 }
+ONE_ROLE: dict[str, Any] = {"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": {"worker": {"replicas": 3}}}
 TENSORFLOW: dict[str, Any] = {
     "launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}},
     "roles": {"chief": {}, "ps": {"replicas": 2}, "worker": {"replicas": 2}},
@@ -49,6 +50,9 @@ JOBS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     (SSH, ("volcano", "jobset", "trainer", "kubeflow")),
     (NODE, ("volcano", "jobset", "trainer")),
     (EACH_ITS_OWN, ("volcano", "jobset", "trainer")),
-    (BEHIND, ("volcano", "jobset", "trainer", "kubeflow")),
+    (BEHIND, ("volcano", "jobset", "trainer", "kubeflow", "kubernetes")),
+    (ONE_ROLE, ("kubernetes",)),
 ]
-EVERYWHERE = [(parts, backend) for parts, backends in JOBS for backend in backends]
+EVERYWHERE = [
+    ({**parts, "roles": fitting(backend, parts["roles"])}, backend) for parts, backends in JOBS for backend in backends
+]

@@ -53,6 +53,14 @@ def plan(run: int = 1, cluster: Environment | None = None, **parts: Any) -> Plan
     return plan_job(experiment(**parts), environment() if cluster is None else cluster, run)
 
 
+def fitting(backend: str, roles: dict[str, Any]) -> dict[str, Any]:
+    """Return the roles; of a backend whose jobs have one role, the last of them with the pods of all."""
+    if backend not in BACKENDS or not BACKENDS[backend].ONE_ROLE:
+        return roles
+    name, last = [*roles.items()][-1]
+    return {name: {**last, "replicas": sum(role.get("replicas", 1) for role in roles.values())}}
+
+
 def layout_of(made: Experiment, cluster: Environment | None = None, revision: str = "1f3a9c") -> Layout:
     """Return the layout under the names of the experiment's backend."""
     cluster = environment() if cluster is None else cluster

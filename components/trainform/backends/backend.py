@@ -196,6 +196,9 @@ class Backend(abc.ABC):
     ADMISSIONS: ClassVar[tuple[str, ...]] = (defaults.VOLCANO,)
     """The values of the environment's `admission` that its jobs support."""
 
+    SPLITS_LAUNCHER: ClassVar[bool] = True
+    """True if pods with different programs need different templates (`plan.split`)."""
+
     IN_PLACE: ClassVar[tuple[str, ...]] = ()
     """Paths of the job object that can change while the job runs (`immutable_part`). The hash of everything else is the
     revision."""
@@ -215,6 +218,9 @@ class Backend(abc.ABC):
     LACKS: ClassVar[frozenset[str]] = frozenset()
     """What the operator cannot do beyond single fields (`backends.refusals`); the fix for such a need does not name
     this backend."""
+
+    ONE_ROLE: ClassVar[bool] = False
+    """True if its jobs have one role. No fix names this backend, since most experiments have several."""
 
     def groups(self, experiment: Experiment) -> dict[str, str]:
         """Return the operator's name for each role, a part of the names of its pods. Default: the role's name."""
@@ -305,7 +311,9 @@ class _Backends(Mapping[str, Backend]):
 
 BACKENDS: Mapping[str, Backend] = _Backends()
 
+PLAIN_JOB = "batch/v1:Job"  # which other programs have for work of any kind
 JOB_TYPES = (
+    PLAIN_JOB,
     "batch.volcano.sh/v1alpha1:Job",
     "jobset.x-k8s.io/v1alpha2:JobSet",
     "kubeflow.org/v1:MPIJob",

@@ -32,6 +32,7 @@ them. For the last two KubeDL 0.5.0 adds pods, images and volumes (apis/model/v1
 _OPERATORS = (
     "jobset.sigs.k8s.io/jobset-controller",
     "kubeflow.org/training-operator",
+    "kubernetes.io/job-controller",
     "trainer.kubeflow.org/trainjob-controller",
 )
 """The managers that mean the operator itself."""

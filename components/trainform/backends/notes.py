@@ -231,7 +231,7 @@ def _shared(roles: Sequence[RolePlan]) -> dict[str, str]:
 
 def _patched(plan: Plan) -> _Found:
     patches = {"manifest_overrides": plan.manifest_overrides}
-    patches |= {f"roles.{role.name}.pod_overrides": role.overrides for role in plan.roles}
+    patches |= {f"roles.{role.written}.pod_overrides": role.overrides for role in plan.roles}
     paths = [leaf for path, patch in patches.items() if patch for leaf in patched_paths(patch, path)]
     if paths:
         yield "patched", {"paths": list_names(paths, _MOST_PATHS)}

@@ -85,8 +85,9 @@ def another_backend(need: str, *, as_said: bool = False) -> str:
 
 
 def able(need: str, *, as_said: bool = False) -> list[str]:
-    """Return the names of the backends that support the need. as_said: only those that need no note."""
-    return [name for name, backend in BACKENDS.items() if is_able(backend, need, as_said=as_said)]
+    """Return the names of the backends that a fix can offer for the need. as_said: only those that need no note."""
+    offered = ((name, backend) for name, backend in BACKENDS.items() if not backend.ONE_ROLE)
+    return [name for name, backend in offered if is_able(backend, need, as_said=as_said)]
 
 
 def is_able(backend: Backend, need: str, *, as_said: bool = False) -> bool:

@@ -142,7 +142,7 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
         return Outcome([*_conflicts(run, conflicts, stack)])
     if answer.found:
         warnings = (shown_text(text) for text in answer.warnings if defaults.POD_SECURITY in text)
-        return Outcome(warnings=[f"{run.what}: {text}" for text in warnings])
+        return Outcome([*_ignored(run, answer)], warnings=[f"{run.what}: {text}" for text in warnings])
     message = answer.message
     denied = _DENIED in message
     right = _NO_RIGHT.search(message)
@@ -156,6 +156,15 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
     if undecided or not (denied or _TYPES in message or answer.status in _REFUSALS):
         return Outcome(not_checked=[(run.what, shown_text(message))])
     return Outcome([_problem(run, plan, fields, reason) for fields, reason in _refusals(answer)])
+
+
+def _ignored(run: DryRun, answer: Answer) -> Iterator[Problem]:
+    """Yield the fields that the server has dropped without a word: those of features that it has not enabled."""
+    kept = mapping(answer.body.get("spec"))
+    for field in mapping(mapping(run.request.body).get("spec")) if kept else ():
+        if field not in kept:
+            reason = f"the API server ignores spec.{field} of {run.what}: it is too old, or the feature is not enabled"
+            yield Problem(run.path, None, reason, "upgrade or configure the cluster, or use another backend")
 
 
 def _makes_room(run: DryRun, stack: StackContext) -> bool:

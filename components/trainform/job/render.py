@@ -43,6 +43,7 @@ from trainform.plan.images import map_registries, mapped_images
 from trainform.plan.inputs import job_record
 from trainform.plan.model import Plan
 from trainform.plan.record import record_notes
+from trainform.plan.split import in_file, name_origin, split_launcher, split_parts, split_role
 from trainform.rules.experiment import plan_problems
 from trainform.rules.limits.origins import problem_of
 from trainform.rules.limits.rule import Judged
@@ -57,17 +58,20 @@ from trainform.spec.overlay import merged
 def override_paths(plan: Plan, manifest: Manifest) -> list[str]:
     """Return the paths of the user's merge patches that are in the object. Those of roles are in the job object."""
     key = override_key(manifest)
-    roles = [f"roles.{role.name}.pod_overrides" for role in plan.roles if role.overrides] if key == "job" else []
-    return [*roles, *([f"manifest_overrides.{key}"] if key in plan.manifest_overrides else [])]
+    roles = [f"roles.{role.written}.pod_overrides" for role in plan.roles if role.overrides] if key == "job" else []
+    return [*dict.fromkeys(roles), *([f"manifest_overrides.{key}"] if key in plan.manifest_overrides else [])]
 
 
 def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, revision: str = DRAFT_REVISION) -> Plan:
     """Return the plan with this revision, also if the experiment has problems. The names of the pods are those of its
     backend."""
     backend = BACKENDS[chosen_backend(experiment, environment)]
+    split = split_role(experiment) if backend.SPLITS_LAUNCHER else None
+    experiment = experiment if split is None else split_launcher(experiment, split)
     naming, groups = backend.naming(experiment), backend.groups(experiment)
     pulled = map_registries(experiment, environment.registries)
     plan = build_plan(pulled, environment, run, revision, naming=naming, groups=groups)
+    plan = plan if split is None else name_origin(plan, split)
     return structs.replace(plan, images=mapped_images(experiment, environment.registries))
 
 
@@ -240,26 +244,27 @@ def render_job(
     experiment = merged(experiment, environment.name) if experiment.environments else experiment
     placeholder = choose_placeholder(experiment, environment)
     planned = draft_plan(experiment, environment, run, placeholder)
-    backend = BACKENDS[planned.backend]
+    backend, parts = BACKENDS[planned.backend], split_parts(experiment, planned)
     rendered = _with_valid_patches(planned, backend, environment)
     draft, (valid, drafts, patch_problems) = put_revision((planned, rendered), placeholder, DRAFT_REVISION)
     sizes = (*size_problems(valid, drafts),)
     # an object that is too large is not judged: each rule would read all of it
     judged = Judged({}, (), experiment.user_set()) if sizes else judged_job(experiment, valid, drafts, backend)
     judgements = judge(judged, environment)
-    found = [(problem_of(judgement, valid, experiment), judgement.severity) for judgement in judgements]
+    found = [(in_file(problem_of(judgement, valid, parts), valid), judgement.severity) for judgement in judgements]
     limits = verdict(found, experiment.waivers, environment, today)
-    problems = (
-        *plan_problems(experiment, environment, draft),
+    found_problems = (
+        *plan_problems(parts, environment, draft),
         *admission_problems(draft),
         *support_problems(experiment, backend.FIELDS),
         *overwritten(draft, "the operator", backend.POD_KEYS),
         *backend.problems(draft),
         *patch_problems,
         *sizes,
-        *placeholder_problems(experiment, valid, backend),
+        *placeholder_problems(parts, valid, backend),
         *limits.problems,
     )
+    problems = (*dict.fromkeys(in_file(problem, draft) for problem in found_problems),)
     of_base = _secrets_of_base(experiment, environment, valid)
     if problems or of_base:
         return RenderedJob(experiment, environment, valid, tuple(drafts), problems, found=limits.found, of_base=of_base)

@@ -73,8 +73,8 @@ def job_inputs(experiment: Experiment, environment: Environment, plan: Plan) -> 
     if plan.queue.request is not None:
         queue = {**rest.pop("queue"), **_beside("accelerators", _used(kinds, _kinds_of(plan.queue.request)))}
     roles = {
-        role.name: {
-            **written[role.name],
+        role.written: {
+            **written[role.written],
             **_beside("accelerators", _used(kinds, () if role.accelerators is None else role.accelerators[:1])),
         }
         for role in plan.roles

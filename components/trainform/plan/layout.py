@@ -152,6 +152,12 @@ class Layout(Struct, frozen=True, dict=True):
         several = self.per_replica(role) and self.experiment.roles[role].replicas > 1
         return several and COMPLETED in self.policies[role]
 
+    @property
+    def launches_by_index(self) -> bool:
+        """Return True if the first pod of the launching role launches, and its others serve, by the same template."""
+        role = self.experiment.roles.get(self.launching) if self.launching is not None else None
+        return role is not None and role.replicas > 1
+
     def stays(self, role: str) -> bool:
         """Return True if the role's pods must not succeed before those that end the job, since the operator would count
         them."""

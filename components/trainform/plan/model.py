@@ -218,7 +218,7 @@ class RolePlan(Struct, frozen=True):
     `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own policy.
     `resources`: what each pod requests. `limits`: the most that it can use of some of them.
     `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often
-    its containers start.
+    its containers start. `written`: the role of the file, of which it may be the first pod alone (`plan.split`).
     """
 
     name: str
@@ -259,6 +259,7 @@ class RolePlan(Struct, frozen=True):
     labels: dict[str, str]
     annotations: dict[str, str]
     overrides: dict[str, Any]
+    written: str
 
     def rank(self, index: int) -> int | None:
         """Return the rank of the pod with this index; None if the plan assigns no ranks to the role."""
@@ -267,7 +268,7 @@ class RolePlan(Struct, frozen=True):
     def init_path(self, index: int) -> str:
         """Return the field that defines the init container with this index; steps of `prepare` come first."""
         steps = len(self.prepared)
-        return f"prepare[{self.prepared[index]}]" if index < steps else f"roles.{self.name}.init[{index - steps}]"
+        return f"prepare[{self.prepared[index]}]" if index < steps else f"roles.{self.written}.init[{index - steps}]"
 
     def groups(self) -> Iterator[Group]:
         """Yield the groups of pods that share a template."""
@@ -385,8 +386,8 @@ class Plan(Struct, frozen=True, dict=True):
     @property
     def overrides(self) -> tuple[str, ...]:
         """Return the field paths of the user's merge patches, which change the rendered objects."""
-        roles = [f"roles.{role.name}.pod_overrides" for role in self.roles if role.overrides]
-        return (*roles, *(f"manifest_overrides.{key}" for key in self.manifest_overrides))
+        roles = [f"roles.{role.written}.pod_overrides" for role in self.roles if role.overrides]
+        return (*dict.fromkeys(roles), *(f"manifest_overrides.{key}" for key in self.manifest_overrides))
 
     def pods(self) -> Iterator[Pod]:
         """Yield every pod, in order of roles and indices."""

@@ -88,6 +88,7 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
         labels=role.labels,
         annotations=role.annotations,
         overrides=role.pod_overrides,
+        written=name,
     )
 
 

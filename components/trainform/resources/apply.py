@@ -6,6 +6,7 @@ takes 0.45 s.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import copy
 import time
@@ -14,21 +15,27 @@ from importlib.metadata import version
 from typing import Any
 
 import pulumi
+from msgspec import Struct
 from pulumi.resource import DependencyResource
 from pulumi.runtime import stack
 
 from trainform import defaults
 from trainform.backends.backend import JOB_TYPES
+from trainform.cluster.api import ClusterApi, labelled
+from trainform.cluster.live import NOT_ENDED
+from trainform.cluster.live_objects import path_of
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import QUEUES, UNOPENED_FIX
 from trainform.console.lines import escaped
-from trainform.errors import TrainformError
+from trainform.errors import ClusterError, TrainformError
 from trainform.manifests.manifest import Manifest, resource_name
+from trainform.manifests.objects import SKIP_AWAIT
 from trainform.resources.preflight import mocked
 from trainform.spec.environment import Environment
 
 ATTEMPTS = 10
 AGAIN_SECONDS = 1.0
+OLD_PODS_SECONDS = 600.0  # as long as the provider waits for other deletions
 # The SDK's error for outputs of a failed resource. 3.272 does not have it: there the URN of such a resource is known.
 REGISTRATION_FAILED: type[Exception] | tuple[()] = getattr(stack, "ResourceRegistrationFailed", ())
 
@@ -64,6 +71,18 @@ def cluster_provider(component: pulumi.ComponentResource, environment: Environme
     return pulumi.ProviderResource("kubernetes", f"{component._name}-cluster", settings, options)
 
 
+class Target(Struct, frozen=True):
+    """Where objects are created. provider: None for the parent's. context: of the kubeconfig, None for the current."""
+
+    provider: pulumi.ProviderResource | None
+    context: str | None
+
+
+def target_of(component: pulumi.ComponentResource, environment: Environment) -> Target:
+    """Return the environment's cluster for objects of the component."""
+    return Target(cluster_provider(component, environment), environment.cluster.context)
+
+
 @contextlib.contextmanager
 def as_run_error() -> Iterator[None]:
     """Raise errors of trainform in the block as `pulumi.RunError`, which the engine prints without a stack trace."""
@@ -90,7 +109,7 @@ def token(api_version: str, kind: str, patch: bool = False) -> str:
 def register(
     manifest: Manifest,
     parent: pulumi.Resource,
-    provider: pulumi.ProviderResource | None,
+    target: Target,
     owner: str,
     depends_on: Sequence[pulumi.Input[pulumi.Resource]] = (),
     spec_inputs: Mapping[str, pulumi.Input[Any]] | None = None,
@@ -98,9 +117,9 @@ def register(
 ) -> pulumi.CustomResource:
     """Register one object as a child of `parent` and return the resource.
 
-    provider: if it is None, the object is made by the parent's provider. owner: the job or the component whose name
-    begins the resource's name. spec_inputs: outputs of other resources that replace fields of the spec. secrets: values
-    that replace masked fields of the object; the state holds them encrypted.
+    owner: the job or the component whose name begins the resource's name. spec_inputs: outputs of other resources that
+    replace fields of the spec. secrets: values that replace masked fields of the object; the state holds them
+    encrypted.
     """
     body = copy.deepcopy(manifest.body) | dict(secrets if secrets is not None else {})
     api_version, kind = body["apiVersion"], body["kind"]
@@ -109,7 +128,7 @@ def register(
     name, type_ = resource_name(owner, manifest), token(api_version, kind, manifest.patch)
     options = pulumi.ResourceOptions(
         parent=parent,
-        provider=provider,
+        provider=target.provider,
         version=provider_version(),
         # the old job must free its accelerators before the pods of the next revision can be scheduled
         delete_before_replace=True if manifest.is_job else None,
@@ -117,7 +136,7 @@ def register(
         retain_on_delete=True if manifest.keep else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
-        hooks=hooks_of(manifest, f"{parent.pulumi_resource_type}::{name}"),
+        hooks=hooks_of(manifest, f"{parent.pulumi_resource_type}::{name}", target.context),
         # the order alone: with a property of a claim or Service, replacing that object would replace the job
         depends_on=list(depends_on),
     )
@@ -164,15 +183,20 @@ def output_after(resource: pulumi.CustomResource, value: str) -> pulumi.Output[s
     return resource.id.apply(lambda _: value)
 
 
-# --- error hooks: an explanation or another attempt when the provider fails to create an object
+# --- hooks: a wait before the provider creates an object, an explanation or another attempt when it fails to
 
 
-def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | None:
-    """Return the error hooks of the object; None if no failure of its creation needs an explanation or another attempt.
+def hooks_of(manifest: Manifest, resource: str, context: str | None) -> pulumi.ResourceHookBinding | None:
+    """Return the hooks of the object; None if its creation needs none.
 
     `resource` is unique in the program: names of hooks must be unique, and objects of two namespaces may share one.
     """
-    if manifest.patch or mocked() or not manifest.late_refusals:
+    if manifest.patch or mocked():
+        return None
+    if manifest.is_job and SKIP_AWAIT.items() <= manifest.body["metadata"]["annotations"].items():
+        hook = pulumi.ResourceHook(resource, lambda _: _wait_for_old_pods(manifest.body["metadata"], context))
+        return pulumi.ResourceHookBinding(before_create=[hook])
+    if not manifest.late_refusals:
         return None
     kind, name = manifest.body["kind"], manifest.body["metadata"]["name"]
 
@@ -190,3 +214,18 @@ def hooks_of(manifest: Manifest, resource: str) -> pulumi.ResourceHookBinding | 
         return True
 
     return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(resource, again)])
+
+
+async def _wait_for_old_pods(metadata: Mapping[str, Any], context: str | None) -> None:
+    """Wait until no pod of another revision runs: the engine has deleted its job, and the provider did not wait for the
+    end of that. Two revisions at the same time would write the same checkpoints."""
+    labels, path = metadata["labels"], path_of("Pod", metadata["namespace"])
+    others = f"{defaults.REVISION_LABEL}!={labels[defaults.REVISION_LABEL]}"
+    running = {**labelled({defaults.NAME_LABEL: labels[defaults.NAME_LABEL]}, others), **NOT_ENDED}
+    end = time.monotonic() + OLD_PODS_SECONDS
+    with (
+        contextlib.suppress(ClusterError),
+        contextlib.closing(ClusterApi(context, 2.0 * defaults.CONNECT_SECONDS)) as api,
+    ):
+        while api.find_all(path, "list the pods of the old job", parameters=running) and time.monotonic() < end:
+            await asyncio.sleep(AGAIN_SECONDS)

@@ -197,8 +197,13 @@ def _renamed(manifest: Manifest, name: str) -> Manifest:
 def _refuse_role(plan: Plan, role: str, templates: int) -> None:
     """Raise `InputError` for a role that another workload cannot run. templates: how many the job has of it."""
     reason, fix = "", "use `TrainingJob`, or `ports: shared`"
-    if role not in plan.by_name:
-        reason, fix = f"the experiment {plan.experiment} has no role of this name", f"known: {', '.join(plan.by_name)}"
+    written = [each.written for each in plan.roles]
+    if role not in written:
+        known = ", ".join(dict.fromkeys(written))
+        reason, fix = f"the experiment {plan.experiment} has no role of this name", f"known: {known}"
+    elif written.count(role) > 1:
+        reason = "the first pod of the role launches, and has another template than the others"
+        fix = "use `TrainingJob`, or launch from a role of one replica"
     elif templates > 1:
         reason = "the role has a template for each of its replicas (network.ports: per-replica)"
     elif plan.by_name[role].stays:

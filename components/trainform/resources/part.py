@@ -9,7 +9,7 @@ import pulumi
 
 from trainform.cluster.preflight import check_objects
 from trainform.manifests.manifest import Manifest
-from trainform.resources.apply import as_run_error, cluster_provider, output_after, register, set_outputs, show_outcome
+from trainform.resources.apply import Target, as_run_error, output_after, register, set_outputs, show_outcome, target_of
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 
@@ -29,7 +29,7 @@ class Part(pulumi.ComponentResource):
         name: str,
         inputs: Mapping[str, Any],
         manifests: Sequence[Manifest],
-        provider: pulumi.ProviderResource | None,
+        target: Target,
         outputs: Mapping[str, Any] | None = None,
         secrets: Mapping[str, pulumi.Input[Any]] | None = None,
     ) -> Self:
@@ -39,7 +39,7 @@ class Part(pulumi.ComponentResource):
         """
         part = cls.__new__(cls)
         part._register(f"{job._name}-{name}", inputs, pulumi.ResourceOptions(parent=job))
-        names = part._register_objects(manifests, provider, job._name, secrets)
+        names = part._register_objects(manifests, target, job._name, secrets)
         set_outputs(part, {**part._outputs(names), **({} if outputs is None else outputs)})
         return part
 
@@ -58,7 +58,7 @@ class Part(pulumi.ComponentResource):
             outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, crds, stack), environment)
         self._register(name, {**inputs, "environment": environment.name}, opts)
         show_outcome(outcome, self)
-        return self._register_objects(manifests, cluster_provider(self, environment), name, secrets)
+        return self._register_objects(manifests, target_of(self, environment), name, secrets)
 
     def _register(self, name: str, inputs: Mapping[str, Any], opts: pulumi.ResourceOptions | None) -> None:
         """Register the component. inputs: plain data that the user set; the engine stores it and shows changes."""
@@ -67,13 +67,13 @@ class Part(pulumi.ComponentResource):
     def _register_objects(
         self,
         manifests: Sequence[Manifest],
-        provider: pulumi.ProviderResource | None,
+        target: Target,
         owner: str,
         secrets: Mapping[str, pulumi.Input[Any]] | None = None,
     ) -> dict[str, pulumi.Output[str]]:
         """Register the objects, and return their names by key. A name is known when its object exists."""
         self.objects = {
-            manifest.key: register(manifest, self, provider, owner, secrets=secrets) for manifest in manifests
+            manifest.key: register(manifest, self, target, owner, secrets=secrets) for manifest in manifests
         }
         return {
             manifest.key: output_after(self.objects[manifest.key], manifest.body["metadata"]["name"])

@@ -9,7 +9,7 @@ from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_objects
 from trainform.job.check import check_platform
 from trainform.plan.inputs import environment_inputs
-from trainform.resources.apply import as_run_error, cluster_provider, output_after, register, set_outputs, show_outcome
+from trainform.resources.apply import as_run_error, output_after, register, set_outputs, show_outcome, target_of
 from trainform.resources.preflight import preflight
 from trainform.spec.environment import Environment
 
@@ -37,7 +37,7 @@ class Platform(pulumi.ComponentResource):
             outcome = preflight(lambda cluster, stack: check_objects(cluster, manifests, CRDS, stack), environment)
         super().__init__("trainform:index:Platform", name, environment_inputs(environment), opts)
         show_outcome(Outcome(warnings=[*rendered.warnings]) + outcome, self)
-        provider = cluster_provider(self, environment)
+        target = target_of(self, environment)
         registered: dict[str, pulumi.CustomResource] = {}
         for manifest in manifests:
             before = [resource for key, resource in registered.items() if key == "namespace"]
@@ -45,7 +45,7 @@ class Platform(pulumi.ComponentResource):
             parent = manifest.body.get("spec", {}).get("parent")
             queue = registered.get(f"queue-{parent}")
             inputs = {} if queue is None else {"parent": output_after(queue, parent)}
-            registered[manifest.key] = register(manifest, self, provider, name, before, inputs)
+            registered[manifest.key] = register(manifest, self, target, name, before, inputs)
         outputs = {
             "namespace": environment.namespace.name,
             "queues": list(environment.queues),

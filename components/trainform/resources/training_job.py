@@ -21,8 +21,16 @@ from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import Component, Manifest
 from trainform.manifests.ssh_files import ssh_names
 from trainform.plan.inputs import JobInputs, job_inputs
-from trainform.plan.model import Plan, RolePlan
-from trainform.resources.apply import after_attempt, as_run_error, cluster_provider, register, set_outputs, show_outcome
+from trainform.plan.model import Plan
+from trainform.resources.apply import (
+    Target,
+    after_attempt,
+    as_run_error,
+    register,
+    set_outputs,
+    show_outcome,
+    target_of,
+)
 from trainform.resources.components import Rendezvous, RoleGroup, SharedStorage, TrainingQueue
 from trainform.resources.part import Part
 from trainform.resources.preflight import preflight
@@ -112,19 +120,19 @@ class TrainingJob(pulumi.ComponentResource):
         super().__init__("trainform:index:TrainingJob", name, inputs.job, opts)
         show_outcome(Outcome(warnings=[*rendered.warnings]) + outcome, self)
 
-        provider = cluster_provider(self, environment)
+        target = target_of(self, environment)
         manifests = {component: [m for m in objects if m.component is component] for component in Component}
-        parts = self._parts(plan, inputs, manifests, provider, secrets)
+        parts = self._parts(plan, inputs, manifests, target, secrets)
         before: list[pulumi.Input[pulumi.Resource]] = [each for part in parts for each in part.objects.values()]
         of_job = manifests[Component.JOB]
         number = next(number for number, manifest in enumerate(of_job) if manifest.is_job)
         before += [
-            register(manifest, self, provider, name, spec_inputs=_own_queue(plan, manifest, parts))
+            register(manifest, self, target, name, spec_inputs=_own_queue(plan, manifest, parts))
             for manifest in of_job[:number]
         ]
-        job = register(of_job[number], self, provider, name, before, _own_queue(plan, of_job[number], parts))
+        job = register(of_job[number], self, target, name, before, _own_queue(plan, of_job[number], parts))
         for manifest in of_job[number + 1 :]:  # the record of the job, which stays as it is if anything before it fails
-            register(manifest, self, provider, name, [*before, after_attempt(job, self)])
+            register(manifest, self, target, name, [*before, after_attempt(job, self)])
 
         cost = plan.totals.cost_per_hour
         outputs = {
@@ -148,7 +156,7 @@ class TrainingJob(pulumi.ComponentResource):
         plan: Plan,
         inputs: JobInputs,
         manifests: Mapping[Component, Sequence[Manifest]],
-        provider: pulumi.ProviderResource | None,
+        target: Target,
         secrets: Mapping[str, pulumi.Input[Any]] | None,
     ) -> list[Part]:
         """Register the child components and return them; the job object is created after their objects."""
@@ -162,13 +170,13 @@ class TrainingJob(pulumi.ComponentResource):
         ]
         return [
             *(
-                kind.create_for_job(self, component.value, user_set, manifests[component], provider, **options)
+                kind.create_for_job(self, component.value, user_set, manifests[component], target, **options)
                 for kind, component, user_set, options in kinds
                 if user_set is not None
             ),
             *(
-                RoleGroup.create_for_job(self, _group(role), inputs.roles[role.name], [], provider, _role_outputs(role))
-                for role in plan.roles
+                RoleGroup.create_for_job(self, _group(name), user_set, [], target, _role_outputs(plan, name))
+                for name, user_set in inputs.roles.items()
             ),
         ]
 
@@ -190,15 +198,17 @@ def _refuse_unknown_names(names: Sequence[str]) -> None:
         )
 
 
-def _group(role: RolePlan) -> str:
+def _group(role: str) -> str:
     """Return the last part of the name of a role's component. Dashes are doubled, so that `llama` with a role
     `eval-worker` and `llama-eval` with a role `worker` have different names."""
-    return role.name.replace("-", "--")
+    return role.replace("-", "--")
 
 
-def _role_outputs(role: RolePlan) -> dict[str, Any]:
+def _role_outputs(plan: Plan, name: str) -> dict[str, Any]:
     """Return the number of the role's pods, and the ranks of the first and the last pod."""
-    return {"replicas": role.replicas, "ranks": [role.rank(index) for index in {0, role.replicas - 1} if role.replicas]}
+    parts = [role for role in plan.roles if role.written == name]
+    pods = sum(role.replicas for role in parts)
+    return {"replicas": pods, "ranks": [parts[0].rank(0), parts[-1].rank(parts[-1].replicas - 1)][:pods]}
 
 
 def _own_queue(plan: Plan, manifest: Manifest, parts: Iterable[Part]) -> Mapping[str, pulumi.Input[Any]]:

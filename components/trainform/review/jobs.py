@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from trainform.backends.backend import JOB_TYPES
+from trainform.backends.backend import JOB_TYPES, PLAIN_JOB
 from trainform.console.lines import UNKNOWN
 from trainform.console.sections import sentence
 from trainform.errors import ClusterError
@@ -20,7 +20,7 @@ RECORD_TYPE = "kubernetes:core/v1:ConfigMap"
 
 
 def jobs_of(preview: Preview) -> tuple[JobReview, ...]:
-    """Return every training job by its name: components `TrainingJob`, and job objects of other programs."""
+    """Return every training job by its name: components `TrainingJob`, and operators' job objects of other programs."""
     children: dict[str, list[Step]] = defaultdict(list)
     for step in preview.steps:
         children[step.state.parent].append(step)
@@ -30,7 +30,7 @@ def jobs_of(preview: Preview) -> tuple[JobReview, ...]:
     alone = [
         JobReview(steps.name(step), None, step, None, None, (step,))
         for step in preview.steps
-        if is_job(step) and id(step) not in taken
+        if is_job(step) and id(step) not in taken and step.type != f"kubernetes:{PLAIN_JOB}"
     ]
     return tuple(sorted((*of_components, *alone), key=lambda job: job.name))
 

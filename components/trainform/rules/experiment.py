@@ -11,6 +11,7 @@ from trainform import defaults
 from trainform.errors import Problem, list_names
 from trainform.plan.launch.launch import chooses_mode
 from trainform.plan.model import Plan, group_name
+from trainform.plan.split import LAUNCHER
 from trainform.plan.variables import RESERVED_PREFIX
 from trainform.plan.world import (
     ALL_WHEN_EVICTED,
@@ -56,37 +57,27 @@ def ssh_launcher_problems(experiment: Experiment, environment: Environment, plan
     role = None if launching is None else experiment.roles.get(launching)
     if launching is None or role is None:
         return
-    if role.replicas != 1:
+    own = plan.by_name[launching].written
+    if role.replicas != 1 and not role.ranked:
         reason = f"the role launches ({plan.launcher} starts all processes from one pod), so it must have 1 replica"
-        fix = _suggest_launching_role(experiment, plan, launching)
-        yield Problem(f"roles.{launching}.replicas", role.replicas, reason, fix)
+        yield Problem(f"roles.{launching}.replicas", role.replicas, reason, "write 1")
+    if role.replicas > 1 and role.ranked and LAUNCHER in experiment.roles:
+        reason = f"the first pod of the role {launching} launches, and becomes the role {LAUNCHER} in the plan"
+        able = not experiment.roles[LAUNCHER].ranked and experiment.roles[LAUNCHER].replicas == 1
+        fix = f"write `role: {LAUNCHER}` in `launcher.{plan.launcher}`, or " if able else ""
+        yield Problem(f"roles.{LAUNCHER}", None, reason, f"{fix}give the role {LAUNCHER} another name")
     if role.ranked and launching != first_ranked(experiment):
         reason = f"the launching role is ranked, but rank 0 is in {first_ranked(experiment)}"
         path = f"launcher.{plan.launcher}.role"
-        yield Problem(path, launching, reason, "put it first in `roles`, or make it `ranked: false`")
+        yield Problem(path, own, reason, "put it first in `roles`, or make it `ranked: false`")
     for name, other in experiment.roles.items():
         if other.command is not None and (other.ranked or name == launching):
             reason = (
                 f"the command has no place: {plan.launcher} starts the processes of ranked roles over SSH, from the "
-                f"role {launching}"
+                f"role {own}"
             )
-            fix = "remove it" if name == launching else "remove it, or make the role `ranked: false`"
+            fix = "remove it" if plan.by_name[name].written == own else "remove it, or make the role `ranked: false`"
             yield Problem(f"roles.{name}.command", None, reason, fix)
-
-
-def _suggest_launching_role(experiment: Experiment, plan: Plan, name: str) -> str:
-    """Return the fix for a launching role of several pods: another role of one pod launches, or the role is split. The
-    number of ranked pods and their resources stay the same."""
-    role = experiment.roles[name]
-    if not role.ranked or role.replicas == 0:
-        return "write 1"
-    able = [other for other, each in experiment.roles.items() if not each.ranked and each.replicas == 1]
-    one = next(free for free in ("master", "first") if free not in experiment.roles)
-    split = (
-        f"split it: `{one}: {{replicas: 1}}` with all else that {name} has, before `{name}: {{replicas: "
-        f"{role.replicas - 1}}}`"
-    )
-    return f"write `role: {able[0]}` in `launcher.{plan.launcher}`, or {split}" if able else split
 
 
 def tensorflow_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:

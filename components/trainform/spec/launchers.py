@@ -66,7 +66,8 @@ class Deepspeed(ScriptLauncher, on_change=OnChange.NEW_REVISION):
 
     role: Label | None = Field(
         default=None,
-        description="Role of the pod that launches; an unranked one only launches. Empty: the first ranked role.",
+        description="Role of the pod that launches; an unranked one only launches. Empty: the first ranked role. Of "
+        "several pods the first launches; the plan calls it `launcher`.",
     )
 
 

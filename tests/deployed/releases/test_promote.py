@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from tests.support.releases import DIGEST
-from tests.support.samples import JOB, environment
+from tests.support.samples import JOB, environment, fitting
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
@@ -170,7 +170,7 @@ def test_an_image_that_no_pod_has_needs_no_digest() -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_pods_of_every_operator_are_found_by_their_labels(backend: str) -> None:
     """By which the images of the source are read: those that trainform gives to the pods themselves."""
-    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    roles = fitting(backend, {"master": {"replicas": 1}, "worker": {"replicas": 2}})
     job = render_job(Experiment.model_validate({**JOB, "backend": backend, "roles": roles}), environment())
     assert job.problems == ()
     pods, _ = BACKENDS[backend].pods(job.plan, job.manifests)

@@ -118,6 +118,7 @@ def test_a_single_pod_serves_itself(tools: Path) -> None:
 
 TWO: dict[str, Any] = {"master": {}, "worker": {}}
 ONE_POD = "the role launches ({} starts all processes from one pod), so it must have 1 replica"
+FIRST_POD = "the first pod of the role launcher launches, and becomes the role launcher in the plan"
 NO_PLACE = "the command has no place: {} starts the processes of ranked roles over SSH, from the role "
 
 
@@ -125,7 +126,7 @@ NO_PLACE = "the command has no place: {} starts the processes of ranked roles ov
 @pytest.mark.parametrize(
     ("role", "roles", "path", "reason"),
     [
-        (None, {**TWO, "master": {"replicas": 2}}, "roles.master.replicas", ONE_POD),
+        (None, {"launcher": {"replicas": 2}}, "roles.launcher", FIRST_POD),
         ("worker", TWO, "launcher.{}.role", "the launching role is ranked, but rank 0 is in master"),
         ("launcher", {**APART, "launcher": {"ranked": False, "replicas": 0}}, "roles.launcher.replicas", ONE_POD),
         (
@@ -151,3 +152,4 @@ def test_valid_roles(kind: str) -> None:
     assert reasons(launcher={kind: {**words, "role": "launcher"}}, roles=APART) == {}
     extras = {**ROLES, "watcher": {"ranked": False, "command": ["python", "watch.py"], "replicas": 4}}
     assert reasons(launcher={kind: words}, roles=extras) == {}
+    assert reasons(launcher={kind: words}, roles={"worker": {"replicas": 4}}) == {}

@@ -245,6 +245,20 @@ def test_a_pod_that_serves_becomes_sshd(shell: Path, tmp_path: Path) -> None:
     assert output == f"{process.pid} foreground\n"
 
 
+@pytest.mark.parametrize(
+    ("index", "output", "failed"),
+    [("0", "launches\n", False), ("1", "foreground\n", False), ("10", "foreground\n", False), (None, "", True)],
+)
+def test_the_first_pod_launches_and_the_others_serve(
+    shell: Path, tmp_path: Path, index: str | None, output: str, failed: bool
+) -> None:
+    """By one script, in pods that differ in their index alone."""
+    (tmp_path / "sshd.sh").write_text('echo "$*"\n')
+    text = here(script("start.sh", {"others-serve"}), tmp_path, shell) + "echo launches\n"
+    done = run(shell, text, env={} if index is None else {"TRAINFORM_REPLICA_INDEX": index})
+    assert (done.stdout, done.returncode != 0) == (output, failed)
+
+
 def test_a_pod_for_the_operator_s_agent_ends_when_it_is_asked_to(shell: Path) -> None:
     """Long before the hour for which it sleeps."""
     text = (script("start.sh") + script("keep_up.sh")).replace("  wait", "  echo up\n  wait")

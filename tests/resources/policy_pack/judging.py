@@ -40,6 +40,7 @@ def raw_objects(image: Any) -> dict[str, Body]:
     trainjob = {"runtimeRef": {"name": "torch"}, "trainer": {"image": image, "numNodes": 2}}
     made = [
         _object("batch.volcano.sh/v1alpha1", "Job", {"minAvailable": 2, "queue": "default", "tasks": tasks}),
+        _object("batch/v1", "Job", {"parallelism": 2, "completions": 2, **template}),
         _object("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": _replicated(image)}),
         _object("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", runtime),
         _object("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", runtime),

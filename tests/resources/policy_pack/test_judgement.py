@@ -51,7 +51,7 @@ def test_the_objects_of_a_job_break_the_same_rules_as_the_job(name: str, backend
 OF_SEVERAL_OBJECTS = {
     *(("TF-DATA-1", backend) for backend in BACKENDS),
     *(("TF-QUE-1", backend) for backend in BACKENDS),
-    ("TF-QUE-3", "jobset"),
+    *(("TF-QUE-3", backend) for backend in ("jobset", "kubernetes")),
     ("TF-RUN-2", "trainer"),
 }
 
@@ -112,7 +112,7 @@ def test_the_pods_of_an_object_are_those_of_the_plan(name: str, backend: str) ->
     pods = [pods.template for manifest in job.manifests for pods in pods_of(manifest.body)]
     planned = BACKENDS[backend].templates(job.plan, job.manifests)
     assert [(each.body, each.replicas) for each in pods] == [(each.body, each.replicas) for each in planned]
-    if backend != "jobset":  # of whose gang another object, the PodGroup, says how many pods it needs
+    if not any(each.key == "pod-group" for each in job.manifests):  # which says how many pods the gang needs
         assert [each.min_available for each in pods] == [each.min_available for each in planned]
 
 

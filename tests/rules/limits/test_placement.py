@@ -8,7 +8,7 @@ import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment
+from tests.support.samples import environment, experiment, fitting
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 
@@ -65,7 +65,7 @@ AT_LABEL = "labels.kueue.x-k8s.io/queue-name"
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_label_of_kueue_where_volcano_admits_jobs(backend: str) -> None:
-    roles: dict[str, Any] = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    roles = fitting(backend, {"master": {"replicas": 1}, "worker": {"replicas": 2}})
     patched = {**roles, "worker": {"replicas": 2, "pod_overrides": {"metadata": LABEL}}}
     labelled = {**roles, "worker": {"replicas": 2, **LABEL}}
     parts = {"backend": backend}

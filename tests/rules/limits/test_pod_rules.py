@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
-from tests.support.samples import reasons
+from tests.support.samples import fitting, reasons
 from trainform.backends.backend import BACKENDS
 from trainform.rules.limits.pod_rules import KEYS, NARROWING, NO_DEVICES, NO_REFERENCE, OTHERS
 from trainform.spec.names import qualified
@@ -241,7 +241,7 @@ def test_a_variable_that_only_narrows_is_allowed(name: str) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_variables_by_fields(backend: str) -> None:
-    roles: dict[str, Any] = {"master": {"replicas": 1}, "worker": {"replicas": 2}}
+    roles = fitting(backend, {"master": {"replicas": 1}, "worker": {"replicas": 2}})
     parts = {"backend": backend, "roles": roles}
     assert found("TF-RES-7", limited(), env={ALL: "all"}, **parts) == {f"env.{ALL}": TOLD}
     of_role = {**roles, "worker": {"replicas": 2, "env": {ALL: "all"}}}

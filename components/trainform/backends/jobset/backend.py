@@ -17,6 +17,7 @@ from trainform.backends.backend import Backend
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset import spec as jobs
 from trainform.backends.jobset.controller import controller_pods
+from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE
 from trainform.backends.outcome import by_condition, ends_with_role
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, fixed_size, no_policies
 from trainform.errors import Problem
@@ -42,9 +43,9 @@ class JobSet(Backend):
 
     MAKES = f"JobSet (`{API_VERSION}`), with Volcano's admission a PodGroup"
     ENDS = "`successPolicy` with the replicated jobs of the role"
-    ADDS = f"`{jobs.INDEX_VARIABLE}`"
+    ADDS = f"`{INDEX_VARIABLE}`"
 
-    INDEX_LABEL = jobs.INDEX_LABEL
+    INDEX_LABEL = INDEX_LABEL
     JOB_LABEL = jobs.JOB_LABEL
     POD_KEYS = jobs.OWN_KEYS
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE, defaults.NONE)
@@ -91,7 +92,7 @@ class JobSet(Backend):
 
     def conventions(self, plan: Plan) -> PodConventions:
         """Return the index by the label of Indexed Jobs, whose controller also sets a variable with it."""
-        return PodConventions(self.INDEX_LABEL, appended=frozenset([jobs.INDEX_VARIABLE]))
+        return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]))
 
     def prerequisites(self, plan: Plan) -> list[Manifest]:
         """Return the PodGroup, if Volcano admits the job."""

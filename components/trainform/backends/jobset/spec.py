@@ -14,22 +14,20 @@ from msgspec import structs
 
 from trainform.backends.backend import DEADLINE, PodsAt
 from trainform.backends.gangs import in_gang, least_of_groups
+from trainform.backends.kubernetes import indexed
+from trainform.backends.kubernetes.indexed import backoff_limit, indexed_job
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import mappings, without_empty
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Group, Naming, Plan, RolePlan
 
-INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
-INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 # Names of an Indexed Job's pods have a random end; peers use the hostname (replicated job, its only job's index, the
 # pod's index).
 NAMING = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}", own_service=True)
 SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x7k2p`
-# Labels and annotations of pods that JobSet overwrites, or for which the API server refuses a Job unless the values are
-# its own, so that no pod is ever made. https://kubernetes.io/docs/reference/labels-annotations-taints/
-OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/", "jobset.sigs.k8s.io/"])
+OWN_KEYS = indexed.OWN_KEYS | {"jobset.sigs.k8s.io/"}  # JobSet overwrites these
 ENDLESS = 2**31 - 1  # the limit of restarts for pods that must not fail the job
 
 
@@ -78,28 +76,19 @@ def templates(spec: dict[str, Any]) -> list[Template]:
 def _replicated_job(
     plan: Plan, role: RolePlan, group: Group, conventions: PodConventions, least: Mapping[str, int], backoff: int
 ) -> dict[str, Any]:
-    """Return the Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same
-    hostname."""
-    template = pod_template(plan, role, group, conventions)
-    job = {
-        "parallelism": group.replicas,
-        "completions": group.replicas,
-        "completionMode": "Indexed",
-        "backoffLimit": backoff,
-        "template": in_gang(plan, template, group.name, least),
-    }
+    """Return the Indexed Job of a group."""
+    template = in_gang(plan, pod_template(plan, role, group, conventions), group.name, least)
+    job = indexed_job(group, template, backoff)
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 
 
 def _backoff(role: RolePlan, *, awaited: bool) -> int:
     """Return the number of container restarts at which the Job fails, and with it the JobSet.
 
-    Kubernetes counts as Volcano does where containers are restarted (`pastBackoffLimitOnFailure`). Pods without a
-    launch script do not fail the JobSet, unless the user limits their restarts, or others wait for their success.
+    Pods without a launch script do not fail the JobSet, unless the user limits their restarts, or others wait for their
+    success.
     """
-    if not (role.launched or role.limited or awaited):
-        return ENDLESS
-    return role.max_retry if role.restart == "on-failure" else 0
+    return backoff_limit(role) if role.launched or role.limited or awaited else ENDLESS
 
 
 def _awaited(patch: object) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER
 from trainform.backends.jobset.controller import controller_pods
-from trainform.backends.jobset.spec import INDEX_LABEL
+from trainform.backends.kubernetes.indexed import INDEX_LABEL
 from trainform.backends.trainer.runtime import (
     HOSTFILE_MOUNT,
     LAUNCHER,

@@ -84,17 +84,18 @@ def _text(name: str, lines: Iterable[str]) -> str:
 
 
 def _operator(survey: Survey) -> Iterator[str]:
-    """Yield the first served operator whose queue system is served too, and the queues of that system."""
+    """Yield the first served operator whose queue system is served too, and the queues of that system; otherwise the
+    first operator that needs none."""
     served = () if survey.operators is None else survey.operators
     fitting = (
         (backend, admission)
+        for admission in QUEUES_OF
         for backend in (name for name in served if name in BACKENDS)
-        for admission in BACKENDS[backend].ADMISSIONS
-        if admission in served
+        if admission in BACKENDS[backend].ADMISSIONS and admission in (*served, defaults.NONE)
     )
     backend, admission = next(fitting, (None, None))
     if backend is None or admission is None:
-        yield f"# No operator with gangs was found; the default is {defaults.BACKEND}."
+        yield f"# No operator was found; the default is {defaults.BACKEND}."
         yield _backend_example()
         return
     yield f"backend: {backend}"
@@ -128,7 +129,12 @@ def _local_queues(survey: Survey) -> Iterator[str]:
         yield "# Experiments name a LocalQueue of the namespace, but none was found."
 
 
-QUEUES_OF = {defaults.VOLCANO: _volcano_queues, defaults.KUEUE: _local_queues}
+def _no_queues(survey: Survey) -> Iterator[str]:
+    yield "# Nothing holds a job back until all of its pods fit."
+
+
+QUEUES_OF = {defaults.VOLCANO: _volcano_queues, defaults.KUEUE: _local_queues, defaults.NONE: _no_queues}
+"""By admission, the preferred one first."""
 
 
 def _accelerators(found_hardware: Hardware) -> Iterator[str]:

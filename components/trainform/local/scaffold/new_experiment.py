@@ -28,7 +28,8 @@ _ONE_ROLE = ("worker: {replicas: $nodes$accelerators}",)
 
 class LauncherText(Struct, frozen=True):
     """The text for one launcher, as templates: $nodes and $accelerators are the requested numbers, $others is one node
-    less, $fewest is the lower bound of an elastic job. `note`: one line about it."""
+    less, $fewest is the lower bound of an elastic job, $first and $role are the pod and the role that launch. `note`:
+    one line about it."""
 
     note: str
     launcher: str
@@ -56,14 +57,13 @@ LAUNCHER_TEXTS = {
         "accelerate: {script: /app/train.py, args: []}",
     ),
     LauncherName.DEEPSPEED: LauncherText(
-        "The pod `launcher` starts the processes on all workers over SSH; the image needs DeepSpeed, pdsh and an SSH "
-        "server.",
-        "deepspeed: {script: /app/train.py, args: [], role: launcher}",
+        "$first starts the processes on all workers over SSH; the image needs DeepSpeed, pdsh and an SSH server.",
+        "deepspeed: {script: /app/train.py, args: []$role}",
         _LAUNCHER_ROLES,
     ),
     LauncherName.MPI: LauncherText(
-        "The pod `launcher` starts the processes on all workers over SSH; the image needs Open MPI and an SSH server.",
-        "mpi: {command: [python, /app/train.py], role: launcher}",
+        "$first starts the processes on all workers over SSH; the image needs Open MPI and an SSH server.",
+        "mpi: {command: [python, /app/train.py]$role}",
         _LAUNCHER_ROLES,
     ),
     LauncherName.TENSORFLOW: LauncherText(
@@ -97,7 +97,7 @@ queue: $queue
 
 class NewExperiment(Struct, frozen=True):
     """The request for a new experiment. `accelerators`: kind and number for each pod. `master`: the first pod has its
-    own role. `fixed`: an elastic job needs all its nodes, as some operators do."""
+    own role. `fixed`: an elastic job needs all its nodes, as some operators do. `one_role`: as some have."""
 
     name: str
     environment: str
@@ -107,15 +107,17 @@ class NewExperiment(Struct, frozen=True):
     queue: str
     master: bool = False
     fixed: bool = False
+    one_role: bool = False
 
     @property
     def layouts(self) -> tuple[NewExperiment, ...]:
         """Return the possible divisions into roles and bounds for an elastic job, the simplest first."""
-        divisible = self.nodes > 1 and LAUNCHER_TEXTS[self.launcher].roles == _ONE_ROLE
+        several = LAUNCHER_TEXTS[self.launcher].roles != _ONE_ROLE
         elastic = self.launcher is LauncherName.TORCHRUN_ELASTIC
         return (
             self,
-            *([structs.replace(self, master=True)] if divisible else []),
+            *([structs.replace(self, master=True)] if self.nodes > 1 and not several else []),
+            *([structs.replace(self, one_role=True)] if several else []),
             *([structs.replace(self, fixed=True)] if elastic else []),
         )
 
@@ -128,13 +130,15 @@ class NewExperiment(Struct, frozen=True):
             "others": str(self.nodes - 1),
             "fewest": str(self.nodes if self.fixed else 1),
             "accelerators": each,
+            "first": "The first pod" if self.one_role else "The pod `launcher`",
+            "role": "" if self.one_role else ", role: launcher",
         }
-        roles = _MASTER_ROLES if self.master else start.roles
+        roles = _MASTER_ROLES if self.master else _ONE_ROLE if self.one_role else start.roles
         return TEXT.substitute(
             name=self.name,
             quoted_name=scalar(self.name),
             environment=self.environment,
-            note=start.note,
+            note=Template(start.note).substitute(values),
             image=scalar(image),
             launcher=Template(start.launcher).substitute(values),
             roles="\n".join(f"  {Template(role).substitute(values)}" for role in roles),

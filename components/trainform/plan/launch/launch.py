@@ -182,6 +182,8 @@ def _start(layout: Layout, waits: str | None = None) -> str:
     """Return the beginning of a script: who this pod is, its SSH server, and what it waits for (a section of start.sh,
     or nothing)."""
     sections = _world(layout)
+    if layout.launches_by_index:
+        sections.add("others-serve")
     if _mpi_hosts(layout):
         sections.add("open-mpi")
     if layout.ssh_roles:

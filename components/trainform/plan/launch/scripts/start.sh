@@ -9,6 +9,10 @@
 # TRAINFORM_REPLICA_INDEX. A value that is already set is kept.
 set -eu
 
+#: others-serve
+## The pods of a role that launches may share one template. `:?` because a pod without an index is not the first one.
+if [ "${TRAINFORM_REPLICA_INDEX:?}" != 0 ]; then exec /bin/sh /etc/trainform/sshd.sh foreground; fi
+
 #: rank
 ## `:?` because shell arithmetic takes a variable that is not set for 0, and then every pod would be rank 0.
 export RANK="${RANK-$((${TRAINFORM_RANK_OFFSET:?} + ${TRAINFORM_REPLICA_INDEX:?}))}"

@@ -1,0 +1,1 @@
+"""The backend Kubernetes: a plain Job."""
