@@ -59,6 +59,7 @@ env_names = st.sampled_from(
         "A" * 300,
         "VC_X",
         "TF_CONFIG",
+        "JAX_PROCESS_ID",
         "VC_TASK_INDEX",
         "VC_WORKER_HOSTS",
         "VC_MASTER_NUM",
@@ -184,6 +185,7 @@ _accelerate = {**_script, "rdzv_backend": st.sampled_from(["static", "c10d"])}
 static_launchers = st.one_of(
     some({}, torchrun=some(torchrun_fields, script=words)),
     some({}, accelerate=some({**_accelerate, "processes_per_node": st.just(8)}, script=words)),
+    some({}, jax=some({}, command=commands)),
     some({}, command=commands),
 )
 launchers_over_ssh = st.one_of(

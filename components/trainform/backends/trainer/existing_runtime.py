@@ -125,7 +125,7 @@ def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
     """Yield problems with fields that a TrainJob cannot set on an existing runtime, and with the runtime's file."""
     ours = "leave `runtime` out, so that trainform makes a runtime for the job"
     if plan.launcher not in LAUNCHERS:
-        reason = f"Trainer has no policy for the launcher; an existing runtime runs {', '.join(LAUNCHERS)}"
+        reason = f"trainform runs only {', '.join(LAUNCHERS)} on an existing runtime"
         yield Problem("launcher", plan.launcher, reason, ours)
         return
     roles = expected(plan)

@@ -1,0 +1,36 @@
+"""Fields of a run as every operator gets them, and their refusal where the operator cannot do it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.samples import plan
+from trainform import defaults
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
+from trainform.manifests.templates import Template
+from trainform.plan.model import Plan
+
+FIRST: dict[str, Any] = {"roles": {"master": {"replicas": 1}, "worker": {"replicas": 3}}}
+
+
+def template(made: Plan, role: str) -> Template:
+    """Return the pod template of a role."""
+    found = BACKENDS[made.backend].templates(made, job_manifests(made))
+    return next(each for each in found if each.role == role)
+
+
+def main(made: Plan, role: str) -> dict[str, Any]:
+    """Return the container of a role that trains."""
+    container: dict[str, Any] = template(made, role).spec["containers"][0]
+    return container
+
+
+def test_jax(backend: str) -> None:
+    made = plan(backend=backend, launcher={"jax": {"command": ["python", "/app/train.py"]}}, **FIRST)
+    container = main(made, "worker")
+    env = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert (env["JAX_NUM_PROCESSES"], env["TRAINFORM_RANK_OFFSET"]) == ("4", "1")
+    assert container["command"][-1] == f"{defaults.LAUNCH_MOUNT}/{defaults.LAUNCH_SCRIPT}"
+    assert container["args"] == ["python", "/app/train.py"]
+    assert 'export JAX_PROCESS_ID="${JAX_PROCESS_ID-$RANK}"' in made.files[defaults.LAUNCH_SCRIPT]
