@@ -34,3 +34,21 @@ def test_jax(backend: str) -> None:
     assert container["command"][-1] == f"{defaults.LAUNCH_MOUNT}/{defaults.LAUNCH_SCRIPT}"
     assert container["args"] == ["python", "/app/train.py"]
     assert 'export JAX_PROCESS_ID="${JAX_PROCESS_ID-$RANK}"' in made.files[defaults.LAUNCH_SCRIPT]
+
+
+def test_working_dir_and_grace_period(backend: str) -> None:
+    """Of the role's pods, and of the container that trains in them."""
+    made = plan(
+        backend=backend,
+        roles={
+            "master": {"replicas": 1, "grace_period": "0s"},
+            "worker": {"replicas": 3, "working_dir": "/workspace/src", "grace_period": "5m"},
+        },
+        prepare=[{"name": "fetch", "command": ["fetch"]}],
+    )
+    master, worker = template(made, "master").spec, template(made, "worker").spec
+    assert [spec["terminationGracePeriodSeconds"] for spec in (master, worker)] == [0, 300]
+    assert [each.get("workingDir") for each in worker["containers"]] == ["/workspace/src"]
+    assert "workingDir" not in {**master["containers"][0], **worker["initContainers"][0]}
+    plain = template(plan(backend=backend, **FIRST), "worker").spec
+    assert "terminationGracePeriodSeconds" not in plain

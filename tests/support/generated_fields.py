@@ -158,6 +158,8 @@ _role: dict[str, st.SearchStrategy[Any]] = {
     "env": env,
     "init": init,
     "restart": restarts,
+    "working_dir": st.sampled_from(["/app", "/日本"]),
+    "grace_period": durations,
     "policies": policies,
     "node_selector": selectors,
     "tolerations": tolerations,

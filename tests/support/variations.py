@@ -84,6 +84,8 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "roles.worker.restart": "on-failure",
             "roles.worker.max_retry": 5,
             "roles.worker.policies": [],
+            "roles.worker.working_dir": "/app",
+            "roles.worker.grace_period": "5m",
             "roles.worker.node_selector": {"zone": "a"},
             "roles.worker.tolerations": [_TOLERATION],
             "roles.worker.labels": {"team": "vision"},
@@ -317,6 +319,10 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "launcher.tensorflow.task_types": {"one": "ps"},
             "roles.worker.replicas": 3,
         },
+    ),
+    (
+        {"roles": _ROLES, "launcher": {"jax": {"command": ["train"]}}},
+        {"launcher.jax": {"command": ["other"]}, "launcher.jax.command": ["other"]},
     ),
     (
         {"backend": "trainer", "runtime": {"name": "torch-distributed", "kind": "ClusterTrainingRuntime"}},

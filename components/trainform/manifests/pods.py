@@ -40,6 +40,7 @@ class Container(TypedDict, total=False):
     imagePullPolicy: str
     command: list[str]
     args: list[str]
+    workingDir: str | None
     env: list[Variable]
     ports: list[ContainerPort]
     resources: dict[str, dict[str, str]]
@@ -55,6 +56,7 @@ class PodSpec(TypedDict, total=False):
     volumes: list[dict[str, Any]]
     subdomain: str | None
     restartPolicy: str
+    terminationGracePeriodSeconds: int | None
     hostNetwork: bool | None
     dnsPolicy: str | None
     schedulerName: str
@@ -270,6 +272,7 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventi
         PodSpec(
             subdomain=plan.rendezvous.service if plan.naming.own_service else None,
             restartPolicy=RESTART_POLICIES[role.restart],
+            terminationGracePeriodSeconds=role.grace_seconds,
             hostNetwork=True if plan.host_network else None,
             # Volcano would set this field, but Pulumi compares literally; pods on the host network need it to resolve
             # Services
@@ -342,6 +345,7 @@ def _container(
                 *expand_own_refs(role.command, names, conventions),
             ],
             args=expand_own_refs(role.args, names, conventions),
+            workingDir=role.working_dir,
             env=env,
             ports=[
                 without_empty(

@@ -214,6 +214,8 @@ class RolePlan(Struct, frozen=True):
     image_origin: str
     command: tuple[str, ...]
     args: tuple[str, ...]
+    working_dir: str | None
+    grace_seconds: int | None
     env: tuple[EnvVar, ...]
     resources: dict[str, str]
     accelerators: tuple[str, int] | None

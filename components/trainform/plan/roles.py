@@ -15,7 +15,7 @@ from trainform.plan.world import in_world, is_limited, max_retry, pod_restart, r
 from trainform.spec.environment import Accelerator, Environment, Rdma, hourly_cost
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
-from trainform.spec.quantities import amount, spell
+from trainform.spec.quantities import amount, seconds, spell
 from trainform.spec.roles import Role
 
 
@@ -51,6 +51,8 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
         image_origin="image" if role.image is None else f"roles.{name}.image",
         command=container_command(layout, name),
         args=container_args(layout, name),
+        working_dir=role.working_dir,
+        grace_seconds=None if role.grace_period is None else seconds(role.grace_period),
         env=role_env(layout, name),
         resources=_resources(role, kind, rdma),
         accelerators=accelerators,

@@ -8,6 +8,7 @@ from trainform import defaults
 from trainform.spec.base_model import MAPPING, TEXT, Command, Model, OnChange, OneOf, Patch, Text, value_shape
 from trainform.spec.names import (
     RESTART,
+    AbsolutePath,
     EntryKey,
     EnvName,
     Image,
@@ -130,6 +131,9 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     command: Command | None = Field(
         default=None, description="Command instead of the launcher; an unranked role needs one. Empty: the launcher."
     )
+    working_dir: AbsolutePath | None = Field(
+        default=None, description="Folder in which the command starts, an absolute path. Empty: the image's."
+    )
     accelerators: dict[Label, Annotated[int, Field(ge=0, le=defaults.MOST_OF_A_NODE)]] = Field(
         default={},
         max_length=1,
@@ -153,6 +157,10 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     restart: Restart | None = Field(
         default=None,
         description="Reaction to a failure in this role (docs/reference/backends.md). Empty: the experiment's.",
+    )
+    grace_period: Duration | None = Field(
+        default=None,
+        description="Time that its pods have to end after SIGTERM, before SIGKILL; 0s for none. Empty: 30s.",
     )
     max_retry: int | None = Field(
         default=None,

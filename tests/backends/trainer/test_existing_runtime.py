@@ -162,6 +162,11 @@ GPU = {"containers": {"node": {"resources": {"limits": {"nvidia.com/gpu": 8}}}}}
             "launcher",
             "trainform runs only torchrun, accelerate, command, mpi",
         ),
+        (
+            {"roles": {"worker": {"working_dir": "/app"}}},
+            "roles.worker.working_dir",
+            "a TrainJob cannot set this field",
+        ),
         ({"launcher": {"tensorflow": {"command": ["x"]}}}, "launcher", "trainform runs only torchrun"),
         ({"roles": TWO}, "roles.evaluator", "an existing runtime has no pods for the role, only for node"),
         ({"roles": {"head": {}, "worker": {}}}, "roles.worker", "has no pods for the role"),

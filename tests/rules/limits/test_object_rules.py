@@ -401,6 +401,14 @@ def test_the_time_to_end_is_bounded_everywhere(limits: dict[str, str], longest: 
     assert by_role("TF-RUN-2", limited(**limits), patch) == {}
 
 
+def test_a_grace_period_that_is_too_long_is_refused_at_its_field() -> None:
+    roles = {"worker": {"replicas": 2, "grace_period": "25h"}}
+    reason = "the pods may take longer to end than the environment dev allows (86400 s)"
+    assert found("TF-RUN-2", limited(), roles=roles) == {"roles.worker.grace_period": reason}
+    roles["worker"]["grace_period"] = "86400s"
+    assert found("TF-RUN-2", limited(), roles=roles) == {}
+
+
 def test_run_time_without_a_field() -> None:
     assert found("TF-RUN-2", DAY) == {"roles.worker": LONGER}
 

@@ -216,7 +216,7 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
         grace = given if isinstance(given, int) else FREE_GRACE
         if grace > longest:
             reason = f"the pods may take longer to end than the environment {environment.name} allows ({longest} s)"
-            yield Finding(f"spec.{GRACE}", grace, reason, f"write {longest} there, or less", template)
+            yield Finding(f"spec.{GRACE}", grace, reason, f"write {longest}s or less as `grace_period`", template)
             continue
         deadline = _deadline(template)
         left = None if most is None else most - max(grace - FREE_GRACE, 0)
