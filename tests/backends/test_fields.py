@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from tests.support.samples import plan
+import pytest
+
+from tests.support.samples import job, plan, reasons
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
@@ -24,6 +27,15 @@ def main(made: Plan, role: str) -> dict[str, Any]:
     """Return the container of a role that trains."""
     container: dict[str, Any] = template(made, role).spec["containers"][0]
     return container
+
+
+def leaves(value: Any, name: str) -> Iterator[Any]:
+    """Yield the values of a field at any depth outside of pod templates."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if key == name:
+            yield item
+        elif not (isinstance(item, dict) and "containers" in item):
+            yield from leaves(item, name)
 
 
 def test_jax(backend: str) -> None:
@@ -52,3 +64,35 @@ def test_working_dir_and_grace_period(backend: str) -> None:
     assert "workingDir" not in {**master["containers"][0], **worker["initContainers"][0]}
     plain = template(plan(backend=backend, **FIRST), "worker").spec
     assert "terminationGracePeriodSeconds" not in plain
+
+
+@pytest.mark.parametrize("pods", ["none", "running", "all"])
+@pytest.mark.parametrize("backend", ["kubeflow", "kubedl"])
+def test_clean_pods(backend: str, pods: str) -> None:
+    spec = job(plan(backend=backend, clean_pods=pods, **FIRST))["spec"]
+    assert spec.get("runPolicy", spec)["cleanPodPolicy"] == pods.capitalize()
+
+
+@pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer"])
+def test_pods_that_an_operator_always_deletes(backend: str) -> None:
+    """What every operator does is accepted by all of them."""
+    assert reasons(backend=backend, clean_pods="running", **FIRST) == {}
+    found = reasons(backend=backend, clean_pods="all", **FIRST)
+    assert set(found) == {"clean_pods"}
+    assert "deletes the pods that still run, and has no field for another choice" in found["clean_pods"]
+
+
+def test_max_run_time(backend: str) -> None:
+    """The pods have a deadline only where the job has none."""
+    made = plan(backend=backend, max_run_time="72h", **FIRST)
+    pods = [template(made, role).spec.get("activeDeadlineSeconds") for role in ("master", "worker")]
+    of_job = {*leaves(job(made)["spec"], "activeDeadlineSeconds")}
+    assert of_job == (set() if backend in ("volcano", "appwrapper") else {72 * 3600})
+    assert pods == [None if of_job else 72 * 3600] * 2
+
+
+def test_a_jobset_that_restarts_ends_at_its_deadline() -> None:
+    policy = job(plan(backend="jobset", max_run_time="72h", restart="all-when-evicted"))["spec"]["failurePolicy"]
+    assert policy["rules"] == [
+        {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
+    ]

@@ -109,6 +109,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "max_retry": 5,
             "policies": [],
             "ttl": "12h",
+            "max_run_time": "72h",
             "service_account": "trainer",
             "env": {"A": "1"},
             "node_selector": {"zone": "a"},
@@ -153,7 +154,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     (
         {"roles": {"master": {"replicas": 1}, "worker": {"replicas": 3}}, "backend": "kubeflow"},
-        {"backend": "volcano", "roles.worker.replicas": 4, "roles.worker.min_available": 1},
+        {"backend": "volcano", "roles.worker.replicas": 4, "roles.worker.min_available": 1, "clean_pods": "all"},
     ),
     (
         {"roles": _ROLES, "network": {"host": True, "rdma": True, "topology": {"mode": "hard", "highest_tier": 1}}},

@@ -57,6 +57,7 @@ class PodSpec(TypedDict, total=False):
     subdomain: str | None
     restartPolicy: str
     terminationGracePeriodSeconds: int | None
+    activeDeadlineSeconds: int | None
     hostNetwork: bool | None
     dnsPolicy: str | None
     schedulerName: str
@@ -273,6 +274,7 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventi
             subdomain=plan.rendezvous.service if plan.naming.own_service else None,
             restartPolicy=RESTART_POLICIES[role.restart],
             terminationGracePeriodSeconds=role.grace_seconds,
+            activeDeadlineSeconds=None if conventions.job_deadline else plan.max_run_seconds,
             hostNetwork=True if plan.host_network else None,
             # Volcano would set this field, but Pulumi compares literally; pods on the host network need it to resolve
             # Services

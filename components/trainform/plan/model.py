@@ -323,6 +323,8 @@ class Plan(Struct, frozen=True, dict=True):
     image_pull_secrets: tuple[str, ...]
     max_retry: int
     policies: tuple[Policy, ...]
+    max_run_seconds: int | None
+    clean_pods: str
     ttl_seconds: int | None
     labels: dict[str, str]
     annotations: dict[str, str]

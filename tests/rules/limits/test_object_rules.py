@@ -410,7 +410,20 @@ def test_a_grace_period_that_is_too_long_is_refused_at_its_field() -> None:
 
 
 def test_run_time_without_a_field() -> None:
-    assert found("TF-RUN-2", DAY) == {"roles.worker": LONGER}
+    assert found("TF-RUN-2", DAY) == {"max_run_time": LONGER}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_field_satisfies_the_limit(backend: str) -> None:
+    """Whether the operator counts it for the job or for each pod. A long time to end counts too."""
+    for time, found_ in (("24h", {}), ("25h", {"max_run_time": LONGER})):
+        assert found("TF-RUN-2", DAY, backend=backend, roles=ROLES, max_run_time=time) == found_
+    late = {name: {**role, "grace_period": "90s"} for name, role in ROLES.items()}
+    parts = {"backend": backend, "roles": late}
+    for time, fix in (({}, "write `max_run_time: 86340s` or less"), ({"max_run_time": "24h"}, "write 86340 s or less")):
+        problems = job_problems(experiment(**parts, **time), DAY)
+        assert {(problem.path, problem.fix) for problem in problems} == {("max_run_time", fix)}
+    assert found("TF-RUN-2", DAY, **parts, max_run_time="86340s") == {}
 
 
 @pytest.mark.parametrize(

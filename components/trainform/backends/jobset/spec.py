@@ -81,14 +81,15 @@ def _replicated_job(
     """Return the Indexed Job of a group. Pod i has completion index i, so a lost pod is replaced by one with the same
     hostname."""
     template = pod_template(plan, role, group, conventions)
-    job = {
+    job: dict[str, Any] = {
         "parallelism": group.replicas,
         "completions": group.replicas,
         "completionMode": "Indexed",
         "backoffLimit": backoff,
+        DEADLINE: plan.max_run_seconds,
         "template": in_gang(plan, template, group.name, least),
     }
-    return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
+    return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": without_empty(job)}}
 
 
 def _backoff(role: RolePlan, *, awaited: bool) -> int:
@@ -127,5 +128,9 @@ def _failure_policy(plan: Plan) -> dict[str, Any]:
     final = [group.name for role in plan.roles if role.name not in restarting for group in role.groups()]
     if not restarting:
         return {"maxRestarts": 0, "restartStrategy": "Recreate"}
-    rules = [{"name": "final", "action": "FailJobSet", "targetReplicatedJobs": final}] if final else []
+    rules: list[dict[str, Any]] = []
+    if plan.max_run_seconds is not None:
+        rules.append({"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]})
+    if final:
+        rules.append({"name": "final", "action": "FailJobSet", "targetReplicatedJobs": final})
     return without_empty({"maxRestarts": plan.max_retry - 1, "restartStrategy": "Recreate", "rules": rules})
