@@ -96,3 +96,39 @@ def test_a_jobset_that_restarts_ends_at_its_deadline() -> None:
     assert policy["rules"] == [
         {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
     ]
+
+
+def test_node_affinity(backend: str) -> None:
+    """A merge patch of another affinity is added to it."""
+    zone, pool = "topology.kubernetes.io/zone", "example.com/pool"
+    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
+    made = plan(
+        backend=backend,
+        roles={
+            "master": {"replicas": 1, "node_affinity": {"prefer": {zone: ["a"], pool: ["new"]}}},
+            "worker": {
+                "replicas": 3,
+                "node_affinity": {"require": {zone: ["a", "b"]}, "avoid": {pool: ["old", ""]}},
+                "pod_overrides": {"spec": {"affinity": {"podAntiAffinity": apart}}},
+            },
+        },
+    )
+    assert template(made, "master").spec["affinity"] == {
+        "nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 100, "preference": {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}}
+                for key, value in ((zone, "a"), (pool, "new"))
+            ]
+        }
+    }
+    expressions = [
+        {"key": zone, "operator": "In", "values": ["a", "b"]},
+        {"key": pool, "operator": "NotIn", "values": ["old", ""]},
+    ]
+    required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    assert template(made, "worker").spec["affinity"] == {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required},
+        "podAntiAffinity": apart,
+    }
+    nothing = plan(backend=backend, roles={"master": {"node_affinity": {"prefer": {}}}, "worker": {"replicas": 3}})
+    assert "affinity" not in template(nothing, "master").spec

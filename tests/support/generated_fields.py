@@ -162,6 +162,12 @@ _role: dict[str, st.SearchStrategy[Any]] = {
     "grace_period": st.sampled_from(["0s", "90s", "1d"]),
     "policies": policies,
     "node_selector": selectors,
+    "node_affinity": some(
+        dict.fromkeys(
+            ("require", "avoid", "prefer"),
+            st.dictionaries(keys, st.lists(values, min_size=1, max_size=2, unique=True), max_size=2),
+        )
+    ),
     "tolerations": tolerations,
     "labels": selectors,
     "annotations": notes,

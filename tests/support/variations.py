@@ -87,6 +87,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "roles.worker.working_dir": "/app",
             "roles.worker.grace_period": "5m",
             "roles.worker.node_selector": {"zone": "a"},
+            "roles.worker.node_affinity": {"avoid": {"zone": ["b"]}},
             "roles.worker.tolerations": [_TOLERATION],
             "roles.worker.labels": {"team": "vision"},
             "roles.worker.annotations": {"team": "vision"},
@@ -171,6 +172,14 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "roles.worker.init.0.image": "registry.example.com/other:1",
             "roles.worker.init.0.command": ["other"],
             "roles.worker.init.0.env": {"A": "1"},
+        },
+    ),
+    (
+        {"roles": {"worker": {"node_affinity": {"require": {"zone": ["a"]}}}}},
+        {
+            "roles.worker.node_affinity.require": {"zone": ["b"]},
+            "roles.worker.node_affinity.avoid": {"zone": ["c"]},
+            "roles.worker.node_affinity.prefer": {"disk": ["ssd"]},
         },
     ),
     ({"policies": _POLICIES}, _below("policies", _OTHER_POLICIES)),

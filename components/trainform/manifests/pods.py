@@ -11,7 +11,7 @@ from trainform.manifests.manifest import mapping, without_empty
 from trainform.plan.launch.prepare import KEY_MOUNT
 from trainform.plan.model import Checkout, Group, Plan, RolePlan
 from trainform.spec.layers import merge_patch, named_items
-from trainform.spec.roles import Toleration
+from trainform.spec.roles import NodeAffinity, Toleration
 
 
 class VolumeMount(TypedDict, total=False):
@@ -66,6 +66,7 @@ class PodSpec(TypedDict, total=False):
     securityContext: dict[str, Any]
     imagePullSecrets: list[dict[str, str]]
     nodeSelector: dict[str, str]
+    affinity: dict[str, Any]
     tolerations: list[dict[str, Any]]
 
 
@@ -284,6 +285,7 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventi
             securityContext=_security(plan),
             imagePullSecrets=[{"name": name} for name in plan.image_pull_secrets],
             nodeSelector=role.node_selector,
+            affinity={} if role.node_affinity is None else _affinity(role.node_affinity),
             tolerations=[_toleration(toleration) for toleration in role.tolerations],
             initContainers=[
                 without_empty(
@@ -365,6 +367,24 @@ def _container(
             volumeMounts=mounts,
         )
     )
+
+
+def _affinity(nodes: NodeAffinity) -> dict[str, Any]:
+    """Return the affinity of pods to these nodes."""
+
+    def expressions(operator: str, labels: Mapping[str, list[str]]) -> list[dict[str, Any]]:
+        return [{"key": key, "operator": operator, "values": values} for key, values in labels.items()]
+
+    required = [*expressions("In", nodes.require), *expressions("NotIn", nodes.avoid)]
+    preferred = expressions("In", nodes.prefer)
+    affinity = {
+        "requiredDuringSchedulingIgnoredDuringExecution": required
+        and {"nodeSelectorTerms": [{"matchExpressions": required}]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 100, "preference": {"matchExpressions": [each]}} for each in preferred
+        ],
+    }
+    return without_empty({"nodeAffinity": without_empty(affinity)})
 
 
 def _toleration(toleration: Toleration) -> dict[str, Any]:

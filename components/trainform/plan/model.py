@@ -14,7 +14,7 @@ from trainform.spec.environment import HourlyCost
 from trainform.spec.network import RunAs
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queue_fields import QueueRequest
-from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
+from trainform.spec.roles import EnvSource, InitContainer, NodeAffinity, Policy, Toleration
 from trainform.spec.storage import ClaimRequest
 
 
@@ -238,6 +238,7 @@ class RolePlan(Struct, frozen=True):
     max_retry: int
     policies: tuple[Policy, ...]
     node_selector: dict[str, str]
+    node_affinity: NodeAffinity | None
     tolerations: tuple[Toleration, ...]
     labels: dict[str, str]
     annotations: dict[str, str]

@@ -78,6 +78,7 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
         | (kind.node_selector if kind is not None else {})
         | experiment.node_selector
         | role.node_selector,
+        node_affinity=role.node_affinity,
         tolerations=(
             *environment.tolerations,
             *(kind.tolerations if kind is not None else ()),

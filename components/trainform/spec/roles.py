@@ -64,6 +64,21 @@ class Toleration(Model, on_change=OnChange.NEW_REVISION):
     )
 
 
+Labels = dict[LabelKey, Annotated[list[LabelValue], Field(min_length=1)]]
+
+
+class NodeAffinity(Model, on_change=OnChange.NEW_REVISION):
+    """Nodes by their labels, with any of the values of a key. All keys of `require` and `avoid` count."""
+
+    require: Labels = Field(
+        default={},
+        examples=[{"topology.kubernetes.io/zone": ["a", "b"]}],
+        description="Labels of which its nodes must have one of the values.",
+    )
+    avoid: Labels = Field(default={}, description="Labels of which its nodes must have none of the values.")
+    prefer: Labels = Field(default={}, description="Labels by which the scheduler prefers nodes, all keys alike.")
+
+
 class InitContainer(Model, on_change=OnChange.NEW_REVISION):
     """A container that runs to completion before the role's container starts, with the same volumes and environment."""
 
@@ -176,6 +191,9 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={}, description="Labels of its nodes, in addition to the environment's."
+    )
+    node_affinity: NodeAffinity | None = Field(
+        default=None, description="Its nodes by several values of a label, in addition to the selectors. Empty: any."
     )
     tolerations: list[Toleration] = Field(
         default=[], description="Taints that its pods may ignore, in addition to the environment's."
