@@ -302,6 +302,14 @@ def test_pods_that_run_on_when_the_job_has_ended(backend: str, policy: str | Non
     assert sorted(note.startswith(LEFT) for note in told) == ([False, True] if left else [])
 
 
+@pytest.mark.parametrize("backend", ["kubeflow", "kubedl"])
+def test_pods_that_run_on_by_the_field(backend: str) -> None:
+    made = plan(backend=backend, clean_pods="none", **TENSORFLOW)
+    assert made.ends_with == ()
+    assert [note for note in made.notes if note.startswith("clean_pods: pods that still run when the job has")]
+    assert plan(backend=backend, clean_pods="all", **TENSORFLOW).ends_with
+
+
 def test_the_default_of_a_pytorch_job_on_kubedl() -> None:
     made = plan(backend="kubedl", roles=ROLES, manifest_overrides={"job": {"spec": {"cleanPodPolicy": None}}})
     assert [note for note in made.notes if note.startswith(LEFT)]

@@ -141,8 +141,9 @@ def test_the_pods_of_every_launcher_are_admitted(backend: str, live: Live, names
     opened = {"namespace": {"name": namespace}, "limits": {"pod_security": "restricted"}, "rdma": None}
     environment = Environment.model_validate({**read("environments", "dev"), **opened})
     admitted = set()
-    for name in names("experiments"):
-        data = read("experiments", name)
+    every = {name: read("experiments", name) for name in names("experiments")}
+    every["jax"] = {**every["resnet"], "launcher": {"jax": {"command": ["python", "/app/train.py"]}}}
+    for name, data in every.items():
         for field in ("network", "environments", "priority_class"):
             data.pop(field, None)
         parts = {**data, "backend": backend, "run_as": {"user": 1000, "home": "/home/trainer"}}

@@ -206,13 +206,8 @@ ON_IT: dict[str, Any] = {
     **JOB,
     "network": {"host": True, "rdma": True},
     "run_as": {"user": 1000},
-    "roles": {
-        "worker": {
-            "replicas": 2,
-            "accelerators": {"a800": 8},
-            "pod_overrides": {"spec": {"activeDeadlineSeconds": 3600}},  # within limits.max_run_time
-        }
-    },
+    "max_run_time": "1h",  # within limits.max_run_time
+    "roles": {"worker": {"replicas": 2, "accelerators": {"a800": 8}}},
     "storage": {"runs": {"size": "1Ti", "class": "fast", "mount": "/runs"}},
 }
 

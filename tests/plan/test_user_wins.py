@@ -40,6 +40,7 @@ PARTS: dict[str, Any] = {
         "launcher": {"tensorflow": {"command": ["python", "/app/train.py"], "task_types": {"master": "chief"}}},
         "roles": ROLES,
     },
+    "jax": {"launcher": {"jax": {"command": ["python", "/app/train.py"]}}, "roles": ROLES},
     "command": {"launcher": {"command": ["python", "/app/train.py"]}, "roles": ROLES},
 }  # fmt: skip
 # On the host network the port is declared as one of the node, so nobody may open another.
@@ -51,7 +52,8 @@ CASES = [
     if not variable.name.startswith("TRAINFORM_") and (case, variable.name) not in REFUSED
     for role in parts["roles"]
 ]
-IN_SCRIPTS = [(case, name, role) for case in PARTS for name in ("RANK", "TF_CONFIG") for role in PARTS[case]["roles"]]
+SCRIPTED = ("RANK", "TF_CONFIG", "JAX_PROCESS_ID", "JAX_COORDINATOR_ADDRESS")
+IN_SCRIPTS = [(case, name, role) for case in PARTS for name in SCRIPTED for role in PARTS[case]["roles"]]
 OVER_SSH = ("deepspeed", "mpi")
 
 
@@ -82,6 +84,7 @@ def test_every_variable_is_there_for_some_role() -> None:
     elsewhere = {
         "accelerate": {"TRAINFORM_OWN_ADDR"},  # the variable for rank 0 behind a Service is torchrun's case
         "command": {"TRAINFORM_OWN_ADDR"},
+        "jax": {"TRAINFORM_OWN_ADDR"},
         "tensorflow": {"TRAINFORM_SERVICE"},
         "mpi": {  # of operators with an agent of their own
             "PRTE_MCA_plm_ssh_agent",

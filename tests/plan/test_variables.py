@@ -43,11 +43,17 @@ def test_tensorflow() -> None:
     assert behind == {"TRAINFORM_TASK_TYPE": "worker", "TRAINFORM_SERVICE": "sdxl-lora-worker", **WAIT}
 
 
+def test_jax() -> None:
+    """One process drives all accelerators of its pod."""
+    jax = {"JAX_NUM_PROCESSES": "4", "TRAINFORM_RANK_OFFSET": "1"}
+    assert of({"jax": {"command": ["python"]}}, "worker") == {**MASTER, **jax, **WAIT}
+
+
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_extras_get_the_users_alone(launcher: str) -> None:
     words: dict[str, Any] = {
         "deepspeed": SCRIPT, "torchrun": SCRIPT, "accelerate": SCRIPT, "mpi": {"command": ["python"]},
-        "command": ["python"],
+        "command": ["python"], "jax": {"command": ["python"]},
         "tensorflow": {"command": ["python"], "task_types": {"master": "chief"}},
     }  # fmt: skip
     assert of({launcher: words[launcher]}, "watcher", env={"NCCL_DEBUG": "INFO"}) == {"NCCL_DEBUG": "INFO"}

@@ -59,6 +59,7 @@ env_names = st.sampled_from(
         "A" * 300,
         "VC_X",
         "TF_CONFIG",
+        "JAX_PROCESS_ID",
         "VC_TASK_INDEX",
         "VC_WORKER_HOSTS",
         "VC_MASTER_NUM",
@@ -159,8 +160,16 @@ _role: dict[str, st.SearchStrategy[Any]] = {
     "env": env,
     "init": init,
     "restart": restarts,
+    "working_dir": st.sampled_from(["/app", "/日本"]),
+    "grace_period": st.sampled_from(["0s", "90s", "1d"]),
     "policies": policies,
     "node_selector": selectors,
+    "node_affinity": some(
+        dict.fromkeys(
+            ("require", "avoid", "prefer"),
+            st.dictionaries(keys, st.lists(values, min_size=1, max_size=2, unique=True), max_size=2),
+        )
+    ),
     "tolerations": tolerations,
     "labels": selectors,
     "annotations": notes,
@@ -186,6 +195,7 @@ _accelerate = {**_script, "rdzv_backend": st.sampled_from(["static", "c10d"])}
 static_launchers = st.one_of(
     some({}, torchrun=some(torchrun_fields, script=words)),
     some({}, accelerate=some({**_accelerate, "processes_per_node": st.just(8)}, script=words)),
+    some({}, jax=some({}, command=commands)),
     some({}, command=commands),
 )
 launchers_over_ssh = st.one_of(
@@ -296,6 +306,8 @@ experiment_fields: dict[str, st.SearchStrategy[Any]] = {
     "max_retry": st.sampled_from([1, 3, MAXIMUM]),
     "policies": policies,
     "ttl": durations,
+    "max_run_time": durations.filter(lambda duration: duration != "0s"),
+    "clean_pods": st.just("running"),
     "run_as": run_as,
     "service_account": st.sampled_from(["default"]),
     "env": env,

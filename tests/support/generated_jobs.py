@@ -43,7 +43,12 @@ def _ranked(draw: Draw) -> Roles:
 
 
 def _static(draw: Draw) -> dict[str, Any]:
-    launcher = draw(st.sampled_from([{"command": COMMAND}, {"torchrun": {"script": "/app/train.py"}}]))
+    every: list[dict[str, Any]] = [
+        {"command": COMMAND},
+        {"jax": {"command": COMMAND}},
+        {"torchrun": {"script": "/app/train.py"}},
+    ]
+    launcher = draw(st.sampled_from(every))
     return {"launcher": launcher, "roles": _ranked(draw)}
 
 

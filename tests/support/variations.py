@@ -84,7 +84,10 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "roles.worker.restart": "on-failure",
             "roles.worker.max_retry": 5,
             "roles.worker.policies": [],
+            "roles.worker.working_dir": "/app",
+            "roles.worker.grace_period": "5m",
             "roles.worker.node_selector": {"zone": "a"},
+            "roles.worker.node_affinity": {"avoid": {"zone": ["b"]}},
             "roles.worker.tolerations": [_TOLERATION],
             "roles.worker.labels": {"team": "vision"},
             "roles.worker.annotations": {"team": "vision"},
@@ -107,6 +110,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "max_retry": 5,
             "policies": [],
             "ttl": "12h",
+            "max_run_time": "72h",
             "service_account": "trainer",
             "env": {"A": "1"},
             "node_selector": {"zone": "a"},
@@ -171,7 +175,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     (
         {"roles": {"master": {"replicas": 1}, "worker": {"replicas": 3}}, "backend": "kubeflow"},
-        {"backend": "volcano", "roles.worker.replicas": 4, "roles.worker.min_available": 1},
+        {"backend": "volcano", "roles.worker.replicas": 4, "roles.worker.min_available": 1, "clean_pods": "all"},
     ),
     (
         {"roles": _ROLES, "network": {"host": True, "rdma": True, "topology": {"mode": "hard", "highest_tier": 1}}},
@@ -188,6 +192,14 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "roles.worker.init.0.image": "registry.example.com/other:1",
             "roles.worker.init.0.command": ["other"],
             "roles.worker.init.0.env": {"A": "1"},
+        },
+    ),
+    (
+        {"roles": {"worker": {"node_affinity": {"require": {"zone": ["a"]}}}}},
+        {
+            "roles.worker.node_affinity.require": {"zone": ["b"]},
+            "roles.worker.node_affinity.avoid": {"zone": ["c"]},
+            "roles.worker.node_affinity.prefer": {"disk": ["ssd"]},
         },
     ),
     ({"policies": _POLICIES}, _below("policies", _OTHER_POLICIES)),
@@ -357,6 +369,10 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "launcher.tensorflow.task_types": {"one": "ps"},
             "roles.worker.replicas": 3,
         },
+    ),
+    (
+        {"roles": _ROLES, "launcher": {"jax": {"command": ["train"]}}},
+        {"launcher.jax": {"command": ["other"]}, "launcher.jax.command": ["other"]},
     ),
     (
         {"backend": "trainer", "runtime": {"name": "torch-distributed", "kind": "ClusterTrainingRuntime"}},

@@ -190,7 +190,10 @@ def _by_script(plan: Plan, role: RolePlan) -> Mapping[str, str]:
     first = role.rank(0)
     if first is None or plan.launches is not None or plan.launcher == "tensorflow":
         return {}
-    return {"RANK": str(first) if role.replicas == 1 else f"{first} to {role.rank(role.replicas - 1)}"}
+    ranks = str(first) if role.replicas == 1 else f"{first} to {role.rank(role.replicas - 1)}"
+    met = f"{plan.rendezvous.address}:{plan.rendezvous.port}"
+    jax = {"JAX_PROCESS_ID": ranks, "JAX_COORDINATOR_ADDRESS": met} if plan.launcher == "jax" else {}
+    return {"RANK": ranks} | jax
 
 
 def _written_at_once(experiment: Experiment, plan: Plan) -> _Found:

@@ -65,6 +65,12 @@ def fixed_size(operator: str) -> Support:
     return noted(f"{how}in place", elsewhere=True)
 
 
+def pods_stay(operator: str) -> dict[str, Support]:
+    """Return the refusal of `clean_pods`, for an operator that always deletes the pods that still run."""
+    how = f"when a job has ended, {operator} deletes the pods that still run, and has no field for another choice"
+    return {"clean_pods": refused(how, "remove it", elsewhere=True)}
+
+
 NO_RUNTIME: dict[str, Support] = {"runtime": refused("only Kubeflow Trainer has runtimes", "remove it", elsewhere=True)}
 """The field of an existing runtime, for an operator without runtimes."""
 

@@ -63,7 +63,7 @@ def as_rows(values: Iterable[OverlaidValue]) -> list[dict[str, object]]:
 
 GAP = "  "
 LABEL = 12  # columns of the labels on the left
-COUNTS = {"WORLD_SIZE": "nodes", "NUM_PROCESSES": "processes"}
+COUNTS = {"WORLD_SIZE": "nodes", "NUM_PROCESSES": "processes", "JAX_NUM_PROCESSES": "nodes"}
 
 
 def headline(plan: Plan, release: str | None, tried: Sequence[str], width: int) -> list[str]:
@@ -268,7 +268,8 @@ def _scripted(plan: Plan) -> dict[str, str]:
         return {"TF_CONFIG": "cluster and own task"} if TF_CONFIG in plan.files else {}
     if not any(role.rank(0) is not None for role in plan.roles) or plan.launches is not None:
         return {}
-    return {"RANK": "offset + index"}
+    jax = {"JAX_PROCESS_ID": "RANK", "JAX_COORDINATOR_ADDRESS": "MASTER_ADDR:MASTER_PORT"}
+    return {"RANK": "offset + index"} | (jax if plan.launcher == "jax" else {})
 
 
 def _shown(variable: EnvVar) -> str:

@@ -45,6 +45,7 @@ class PodConventions(Struct, frozen=True, dict=True):
     variables that the launch script computes. container, ports: the operator's names for the main container and for
     ports, by the port's purpose. draws_ports: the controller chooses the port numbers, so the template has none.
     spared: those of the appended variables that the controller appends to no container of a role, by role.
+    job_deadline: the job object has the longest time of the run, so the pods have none.
     """
 
     index_label: str
@@ -56,6 +57,7 @@ class PodConventions(Struct, frozen=True, dict=True):
     ports: Mapping[str, str] = {}
     draws_ports: bool = False
     spared: Mapping[str, frozenset[str]] = {}
+    job_deadline: bool = False
 
     def of(self, role: str) -> PodConventions:
         """Return the same for the pods of one role."""

@@ -12,7 +12,7 @@ from trainform.plan.launch.prepare import KEY_MOUNT
 from trainform.plan.model import Checkout, Group, Mount, Plan, RolePlan
 from trainform.spec.layers import merge_patch, named_items
 from trainform.spec.quantities import UNLIMITED
-from trainform.spec.roles import Toleration
+from trainform.spec.roles import NodeAffinity, Toleration
 
 
 class VolumeMount(TypedDict, total=False):
@@ -41,6 +41,7 @@ class Container(TypedDict, total=False):
     imagePullPolicy: str
     command: list[str]
     args: list[str]
+    workingDir: str | None
     env: list[Variable]
     ports: list[ContainerPort]
     resources: dict[str, dict[str, str]]
@@ -56,6 +57,8 @@ class PodSpec(TypedDict, total=False):
     volumes: list[dict[str, Any]]
     subdomain: str | None
     restartPolicy: str
+    terminationGracePeriodSeconds: int | None
+    activeDeadlineSeconds: int | None
     hostNetwork: bool | None
     dnsPolicy: str | None
     schedulerName: str
@@ -64,6 +67,7 @@ class PodSpec(TypedDict, total=False):
     securityContext: dict[str, Any]
     imagePullSecrets: list[dict[str, str]]
     nodeSelector: dict[str, str]
+    affinity: dict[str, Any]
     tolerations: list[dict[str, Any]]
 
 
@@ -291,6 +295,8 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventi
         PodSpec(
             subdomain=plan.rendezvous.service if plan.naming.own_service else None,
             restartPolicy=RESTART_POLICIES[role.restart],
+            terminationGracePeriodSeconds=role.grace_seconds,
+            activeDeadlineSeconds=None if conventions.job_deadline else plan.max_run_seconds,
             hostNetwork=True if plan.host_network else None,
             # Volcano would set this field, but Pulumi compares literally; pods on the host network need it to resolve
             # Services
@@ -300,6 +306,7 @@ def _pod_spec(plan: Plan, role: RolePlan, group: Group, conventions: PodConventi
             securityContext=_security(plan),
             imagePullSecrets=[{"name": name} for name in plan.image_pull_secrets],
             nodeSelector=role.node_selector,
+            affinity={} if role.node_affinity is None else _affinity(role.node_affinity),
             tolerations=[_toleration(toleration) for toleration in role.tolerations],
             initContainers=[
                 without_empty(
@@ -362,6 +369,7 @@ def _container(
                 *expand_own_refs(role.command, names, conventions),
             ],
             args=expand_own_refs(role.args, names, conventions),
+            workingDir=role.working_dir,
             env=env,
             ports=[
                 without_empty(
@@ -379,6 +387,24 @@ def _container(
             volumeMounts=mounts,
         )
     )
+
+
+def _affinity(nodes: NodeAffinity) -> dict[str, Any]:
+    """Return the affinity of pods to these nodes."""
+
+    def expressions(operator: str, labels: Mapping[str, list[str]]) -> list[dict[str, Any]]:
+        return [{"key": key, "operator": operator, "values": values} for key, values in labels.items()]
+
+    required = [*expressions("In", nodes.require), *expressions("NotIn", nodes.avoid)]
+    preferred = expressions("In", nodes.prefer)
+    affinity = {
+        "requiredDuringSchedulingIgnoredDuringExecution": required
+        and {"nodeSelectorTerms": [{"matchExpressions": required}]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {"weight": 100, "preference": {"matchExpressions": [each]}} for each in preferred
+        ],
+    }
+    return without_empty({"nodeAffinity": without_empty(affinity)})
 
 
 def _toleration(toleration: Toleration) -> dict[str, Any]:

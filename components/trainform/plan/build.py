@@ -89,6 +89,8 @@ def build_plan(
         image_pull_secrets=tuple(dict.fromkeys([*environment.image_pull_secrets, *experiment.image_pull_secrets])),
         max_retry=experiment.max_retry,
         policies=tuple(experiment.policies) if experiment.policies is not None else (),
+        max_run_seconds=None if experiment.max_run_time is None else seconds(experiment.max_run_time),
+        clean_pods=experiment.clean_pods,
         ttl_seconds=None if experiment.ttl is None else seconds(experiment.ttl),
         labels=experiment.labels,
         annotations=experiment.annotations,

@@ -14,7 +14,7 @@ from trainform.spec.environment import HourlyCost
 from trainform.spec.network import RunAs
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queue_fields import QueueRequest
-from trainform.spec.roles import EnvSource, InitContainer, Policy, Toleration
+from trainform.spec.roles import EnvSource, InitContainer, NodeAffinity, Policy, Toleration
 from trainform.spec.storage import CLAIM, ClaimRequest
 
 
@@ -232,6 +232,8 @@ class RolePlan(Struct, frozen=True):
     image_origin: str
     command: tuple[str, ...]
     args: tuple[str, ...]
+    working_dir: str | None
+    grace_seconds: int | None
     env: tuple[EnvVar, ...]
     resources: dict[str, str]
     limits: dict[str, str]
@@ -255,6 +257,7 @@ class RolePlan(Struct, frozen=True):
     max_retry: int
     policies: tuple[Policy, ...]
     node_selector: dict[str, str]
+    node_affinity: NodeAffinity | None
     tolerations: tuple[Toleration, ...]
     labels: dict[str, str]
     annotations: dict[str, str]
@@ -342,6 +345,8 @@ class Plan(Struct, frozen=True, dict=True):
     image_pull_secrets: tuple[str, ...]
     max_retry: int
     policies: tuple[Policy, ...]
+    max_run_seconds: int | None
+    clean_pods: str
     ttl_seconds: int | None
     labels: dict[str, str]
     annotations: dict[str, str]

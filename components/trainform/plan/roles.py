@@ -15,7 +15,7 @@ from trainform.plan.world import in_world, is_limited, max_retry, pod_restart, r
 from trainform.spec.environment import Accelerator, Environment, Rdma, hourly_cost
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
-from trainform.spec.quantities import amount, spell
+from trainform.spec.quantities import amount, seconds, spell
 from trainform.spec.roles import Amounts, Role, request_and_limit
 from trainform.spec.storage import CLAIM
 
@@ -53,6 +53,8 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
         image_origin="image" if role.image is None else f"roles.{name}.image",
         command=container_command(layout, name),
         args=container_args(layout, name),
+        working_dir=role.working_dir,
+        grace_seconds=None if role.grace_period is None else seconds(role.grace_period),
         env=role_env(layout, name),
         resources={resource: request for resource, (request, _) in resources.items() if request is not None},
         limits={resource: limit for resource, (_, limit) in resources.items() if limit is not None},
@@ -79,6 +81,7 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
         | (kind.node_selector if kind is not None else {})
         | experiment.node_selector
         | role.node_selector,
+        node_affinity=role.node_affinity,
         tolerations=(
             *environment.tolerations,
             *(kind.tolerations if kind is not None else ()),

@@ -87,12 +87,15 @@ _PROCESSES = (
         lambda layout, role: str(processes_per_node(layout.experiment.launcher, layout.experiment.roles[role])),
     ),
 )
+_RANKED = (
+    Variable(RANK_OFFSET, "rank of the role's first pod", _static(lambda layout, role: str(layout.rank_offsets[role]))),
+    Variable(OWN_ADDRESS, "behind a Service: the name by which rank 0 knows itself", _own_address),
+)
 _OF_EVERY_POD = (
     *_MASTER,
     Variable("WORLD_SIZE", "nodes: pods of ranked roles", _static(_nodes)),
     *_PROCESSES,
-    Variable(RANK_OFFSET, "rank of the role's first pod", _static(lambda layout, role: str(layout.rank_offsets[role]))),
-    Variable(OWN_ADDRESS, "behind a Service: the name by which rank 0 knows itself", _own_address),
+    *_RANKED,
 )
 _WAIT = Variable(
     WAIT_SECONDS, "`network.wait` in seconds", lambda layout, role: str(seconds(layout.experiment.network.wait))
@@ -173,6 +176,7 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
     "deepspeed": (*_MASTER, *_PROCESSES, _WAIT),
     "mpi": (*_MASTER, *_PROCESSES, *_MPI, _WAIT),
     "tensorflow": (*_TENSORFLOW, _WAIT),
+    "jax": (*_MASTER, Variable("JAX_NUM_PROCESSES", "nodes: one process on each", _nodes), *_RANKED, _WAIT),
     "command": (*_OF_EVERY_POD, _WAIT),
 }
 """Variables of the pods that a launcher starts, by the launcher's name."""

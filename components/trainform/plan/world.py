@@ -22,9 +22,9 @@ def processes_per_node(launcher: Launcher, role: Role) -> int:
     """Return the number of training processes on each pod of the role: the launcher's own, otherwise one per
     accelerator, at least one.
 
-    It is always one for TensorFlow, whose process drives all accelerators of its pod.
+    It is always one for TensorFlow and JAX, whose process drives all accelerators of its pod.
     """
-    if launcher.tensorflow is not None:
+    if launcher.tensorflow is not None or launcher.jax is not None:
         return 1
     if launcher.processes_per_node is not None:
         return launcher.processes_per_node

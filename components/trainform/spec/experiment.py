@@ -170,6 +170,16 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="Lifecycle policies, each instead of the default for its event; [] removes the defaults. "
         "Empty: the defaults (docs/explanation/failure.md).",
     )
+    max_run_time: Duration | None = Field(
+        default=None,
+        description="Longest time of the run, after which the job fails. Volcano counts it for each pod, where a "
+        "restart begins anew; the other operators for the job, with its wait for nodes. Empty: no limit.",
+    )
+    clean_pods: Literal["none", "running", "all"] = Field(
+        default="running",
+        description="Pods that are deleted when the job has ended: those that still run, or all, with their logs; with "
+        "`none` they run on, with their accelerators.",
+    )
     ttl: Duration | None = Field(
         default=None,
         json_schema_extra=OnChange.IN_PLACE_BY_BACKEND,

@@ -9,7 +9,7 @@ from trainform.spec.base_model import Command, Model, NonEmpty, OnChange, OneOf,
 from trainform.spec.names import Label
 from trainform.spec.refusal import refusal
 
-LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpi", "tensorflow", "command")
+LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpi", "tensorflow", "jax", "command")
 
 Arguments = Annotated[
     list[Text], Field(description="Words passed on unchanged. Default none. A change makes a new revision.")
@@ -95,6 +95,12 @@ class Tensorflow(Model, on_change=OnChange.NEW_REVISION):
     )
 
 
+class Jax(Model, on_change=OnChange.NEW_REVISION):
+    """A JAX program on every ranked pod: one process, which drives all accelerators of its pod."""
+
+    command: Command = Field(description="What each pod runs.")
+
+
 class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
     """Exactly one launcher."""
 
@@ -119,6 +125,11 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
         examples=[{"command": ["python", "/app/train.py"]}],
         description="Start a TensorFlow program with TF_CONFIG.",
     )
+    jax: Jax | None = Field(
+        default=None,
+        examples=[{"command": ["python", "/app/train.py"]}],
+        description="Start a JAX program with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES (pods) and JAX_PROCESS_ID.",
+    )
     command: Command | None = Field(
         default=None,
         examples=[["python", "/app/train.py"]],
@@ -135,6 +146,13 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
         """Return the launcher if it starts a Python script, otherwise None."""
         scripts = (self.torchrun, self.accelerate, self.deepspeed)
         return next((launcher for launcher in scripts if launcher is not None), None)
+
+    @property
+    def program(self) -> list[str]:
+        """Return the command that the launcher runs; empty if it starts a Python script."""
+        launcher = next((each for each in (self.mpi, self.tensorflow, self.jax) if each is not None), None)
+        command = self.command if launcher is None else launcher.command
+        return [] if command is None else command
 
     @property
     def over_ssh(self) -> Deepspeed | Mpi | None:

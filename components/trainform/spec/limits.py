@@ -152,7 +152,7 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
         description="Most that one experiment may cost per hour. Empty: no limit.",
     )
     max_run_time: Duration | None = Field(
-        default=None, description="Longest `activeDeadlineSeconds` of a pod, which then is required. Empty: no limit."
+        default=None, description="Longest `max_run_time` of an experiment, which then is required. Empty: no limit."
     )
     queues: list[QueueName] | None = Field(
         default=None, description="Queues that experiments may name. Empty: all of the environment."

@@ -8,6 +8,7 @@ from trainform import defaults
 from trainform.spec.base_model import MAPPING, TEXT, Command, Model, OnChange, OneOf, Patch, Text, value_shape
 from trainform.spec.names import (
     RESTART,
+    AbsolutePath,
     EntryKey,
     EnvName,
     Image,
@@ -96,6 +97,21 @@ class Toleration(Model, on_change=OnChange.NEW_REVISION):
     )
 
 
+Labels = dict[LabelKey, Annotated[list[LabelValue], Field(min_length=1)]]
+
+
+class NodeAffinity(Model, on_change=OnChange.NEW_REVISION):
+    """Nodes by their labels, with any of the values of a key. All keys of `require` and `avoid` count."""
+
+    require: Labels = Field(
+        default={},
+        examples=[{"topology.kubernetes.io/zone": ["a", "b"]}],
+        description="Labels of which its nodes must have one of the values.",
+    )
+    avoid: Labels = Field(default={}, description="Labels of which its nodes must have none of the values.")
+    prefer: Labels = Field(default={}, description="Labels by which the scheduler prefers nodes, all keys alike.")
+
+
 class InitContainer(Model, on_change=OnChange.NEW_REVISION):
     """A container that runs to completion before the role's container starts, with the same volumes and environment."""
 
@@ -163,6 +179,9 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     command: Command | None = Field(
         default=None, description="Command instead of the launcher; an unranked role needs one. Empty: the launcher."
     )
+    working_dir: AbsolutePath | None = Field(
+        default=None, description="Folder in which the command starts, an absolute path. Empty: the image's."
+    )
     accelerators: dict[Label, Annotated[int, Field(ge=0, le=defaults.MOST_OF_A_NODE)]] = Field(
         default={},
         max_length=1,
@@ -195,6 +214,10 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         description="Reaction to a failure in this role (docs/reference/backends.md). Empty: the experiment's.",
     )
+    grace_period: Duration | None = Field(
+        default=None,
+        description="Time that its pods have to end after SIGTERM, before SIGKILL; 0s for none. Empty: 30s.",
+    )
     max_retry: int | None = Field(
         default=None,
         ge=1,
@@ -209,6 +232,9 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     )
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={}, description="Labels of its nodes, in addition to the environment's."
+    )
+    node_affinity: NodeAffinity | None = Field(
+        default=None, description="Its nodes by several values of a label, in addition to the selectors. Empty: any."
     )
     tolerations: list[Toleration] = Field(
         default=[], description="Taints that its pods may ignore, in addition to the environment's."

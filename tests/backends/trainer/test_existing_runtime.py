@@ -157,8 +157,17 @@ GPU = {"containers": {"node": {"resources": {"limits": {"nvidia.com/gpu": 8}}}}}
 @pytest.mark.parametrize(
     ("parts", "path", "reason"),
     [
-        ({"launcher": {"deepspeed": {"script": "x"}}}, "launcher", "Trainer has no policy for the launcher"),
-        ({"launcher": {"tensorflow": {"command": ["x"]}}}, "launcher", "Trainer has no policy for the launcher"),
+        (
+            {"launcher": {"deepspeed": {"script": "x"}}},
+            "launcher",
+            "trainform runs only torchrun, accelerate, command, mpi",
+        ),
+        (
+            {"roles": {"worker": {"working_dir": "/app"}}},
+            "roles.worker.working_dir",
+            "a TrainJob cannot set this field",
+        ),
+        ({"launcher": {"tensorflow": {"command": ["x"]}}}, "launcher", "trainform runs only torchrun"),
         ({"roles": TWO}, "roles.evaluator", "an existing runtime has no pods for the role, only for node"),
         ({"roles": {"head": {}, "worker": {}}}, "roles.worker", "has no pods for the role"),
         (

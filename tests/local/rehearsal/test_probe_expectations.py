@@ -40,6 +40,10 @@ def test_every_launcher_has_a_probe() -> None:
             {"tensorflow": {"command": ["/opt/conda/bin/python", "/app/train.py"]}},
             ["/opt/conda/bin/python", f"{MOUNT}/probe_tensorflow.py"],
         ),
+        (
+            {"jax": {"command": ["/opt/venv/bin/python3.12", "train.py"]}},
+            ["/opt/venv/bin/python3.12", f"{MOUNT}/probe_jax.py"],
+        ),
         ({"command": ["bash", "train.sh"]}, ["python3", f"{MOUNT}/probe_torch.py", "--with", "torch"]),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -128,6 +128,22 @@ def test_a_plain_command(role: str, index: int, rank: str, tools: Path) -> None:
     assert (seen["RANK"], seen["WORLD_SIZE"], seen["MASTER_PORT"]) == (rank, "4", "29500")
 
 
+@pytest.mark.parametrize(("role", "index", "rank"), [("master", 0, "0"), ("worker", 2, "3")])
+@pytest.mark.parametrize("network", [{}, {"host": True, "addresses": "service"}])
+def test_jax(network: dict[str, Any], role: str, index: int, rank: str, tools: Path) -> None:
+    """Rank 0 behind a Service binds the port that it opens itself."""
+    made = plan(launcher={"jax": {"command": ["python", "/app/train.py", *ODD]}}, roles=ROLES, network=network)
+    started = start(made, role, index, tools)
+    assert started.called == ["python", "/app/train.py", *ODD]
+    met, own = (made.rendezvous.address, made.rendezvous.port), (made.rendezvous.own_address, made.rendezvous.own_port)
+    assert (met != own) == bool(network)
+    assert {name: value for name, value in started.env.items() if name.startswith("JAX_")} == {
+        "JAX_COORDINATOR_ADDRESS": ":".join(map(str, own if rank == "0" else met)),
+        "JAX_NUM_PROCESSES": "4",
+        "JAX_PROCESS_ID": rank,
+    }
+
+
 def test_a_ranked_role_with_a_command_of_its_own(tools: Path) -> None:
     roles = {**ROLES, "parameter-server": {"replicas": 2, "command": ["python", "/app/serve.py"]}}
     made = plan(launcher={"torchrun": {"script": "/app/train.py"}}, roles=roles)

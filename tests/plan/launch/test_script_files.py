@@ -69,13 +69,16 @@ LAUNCHERS: list[dict[str, Any]] = [
     {"deepspeed": {**SCRIPT, "role": "launcher"}},
     {"mpi": {"command": ["python", "/app/train.py"]}},
     {"tensorflow": {"command": ["python", "/app/train.py"]}},
+    {"jax": {"command": ["python", "/app/train.py"]}},
     {"command": ["python", "/app/train.py"]},
 ]
 
 
 BEHIND_SERVICES = {"host": True, "addresses": "service"}
 WORLDS: list[tuple[dict[str, Any], dict[str, Any]]] = [(launcher, {}) for launcher in LAUNCHERS] + [
-    (launcher, BEHIND_SERVICES) for launcher in LAUNCHERS if launcher.keys() & {"accelerate", "tensorflow", "command"}
+    (launcher, BEHIND_SERVICES)
+    for launcher in LAUNCHERS
+    if launcher.keys() & {"accelerate", "tensorflow", "jax", "command"}
 ]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.rules.limits.cases import by_job, by_role, found, limited, pod, raw
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment
+from tests.support.samples import environment, experiment, fitting
 from trainform.backends.backend import BACKENDS
 from trainform.spec.environment import Environment
 
@@ -401,8 +401,34 @@ def test_the_time_to_end_is_bounded_everywhere(limits: dict[str, str], longest: 
     assert by_role("TF-RUN-2", limited(**limits), patch) == {}
 
 
+def test_a_grace_period_that_is_too_long_is_refused_at_its_field() -> None:
+    roles = {"worker": {"replicas": 2, "grace_period": "25h"}}
+    reason = "the pods may take longer to end than the environment dev allows (86400 s)"
+    assert found("TF-RUN-2", limited(), roles=roles) == {"roles.worker.grace_period": reason}
+    roles["worker"]["grace_period"] = "86400s"
+    assert found("TF-RUN-2", limited(), roles=roles) == {}
+
+
 def test_run_time_without_a_field() -> None:
-    assert found("TF-RUN-2", DAY) == {"roles.worker": LONGER}
+    assert found("TF-RUN-2", DAY) == {"max_run_time": LONGER}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_field_satisfies_the_limit(backend: str) -> None:
+    """Whether the operator counts it for the job or for each pod. A long time to end counts too."""
+    roles = fitting(backend, ROLES)
+    for time, found_ in (("24h", {}), ("25h", {"max_run_time": LONGER})):
+        assert found("TF-RUN-2", DAY, backend=backend, roles=roles, max_run_time=time) == found_
+    late = {name: {**role, "grace_period": "90s"} for name, role in roles.items()}
+    parts = {"backend": backend, "roles": late}
+    times: list[tuple[dict[str, Any], str]] = [
+        ({}, "write `max_run_time: 86340s` or less"),
+        ({"max_run_time": "24h"}, "write 86340 s or less"),
+    ]
+    for field, fix in times:
+        problems = job_problems(experiment(**parts, **field), DAY)
+        assert {(problem.path, problem.fix) for problem in problems} == {("max_run_time", fix)}
+    assert found("TF-RUN-2", DAY, **parts, max_run_time="86340s") == {}
 
 
 @pytest.mark.parametrize(

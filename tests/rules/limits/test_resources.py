@@ -451,6 +451,7 @@ def test_the_cost_of_an_affinity_to_dearer_nodes() -> None:
     assert by_role("TF-COST-1", where, {"spec": {"affinity": APART}}, **role) == {}
     told = {"roles": "the pods cost 9.00 USD (prices of 2026-01-01) an hour together; the environment allows 5.00 USD"}
     assert by_role("TF-COST-1", where, {"spec": {"affinity": STEERING[0]}}, **role) == told
+    assert by_role("TF-COST-1", where, {}, **role, node_affinity={"require": {"pool": ["h100"]}}) == told
 
 
 def priced(limit: float | None = 16, currency: str = "USD", **prices: tuple[float, str] | None) -> Environment:

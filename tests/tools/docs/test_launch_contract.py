@@ -27,6 +27,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "launcher": {"tensorflow": {"command": ["/app/train"], "task_types": {"master": "chief"}}},
         **SERVED,
     },
+    "jax": {"launcher": {"jax": {"command": ["/app/train"]}}, **SERVED},
     "command": {"launcher": {"command": ["/app/train"]}, **SERVED},
 }
 

@@ -13,13 +13,13 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import Backend
+from trainform.backends.backend import DEADLINE, Backend
 from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset import spec as jobs
 from trainform.backends.jobset.controller import controller_pods
 from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE
 from trainform.backends.outcome import by_condition, ends_with_role
-from trainform.backends.support import NO_RUNTIME, Fields, done_by, fixed_size, no_policies
+from trainform.backends.support import NO_RUNTIME, Fields, done_by, fixed_size, no_policies, pods_stay
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
@@ -53,6 +53,7 @@ class JobSet(Backend):
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
+        **pods_stay("JobSet"),
         "queue": done_by("with Kueue a LocalQueue, in the label `kueue.x-k8s.io/queue-name`"),
         "restart": done_by(
             "`never`: `backoffLimit: 0`; `on-failure`, `N times`: `OnFailure` with a `backoffLimit`; "
@@ -60,6 +61,7 @@ class JobSet(Backend):
             "for whose success others wait (`dependsOn`), fails the job; any other restarts without limit"
         ),
         "max_retry": done_by("`failurePolicy.maxRestarts`, which is one less"),
+        "max_run_time": done_by(f"`{DEADLINE}` of each replicated job; a restart of the JobSet begins anew"),
         "ttl": done_by("updates in place"),
         **no_policies("JobSet"),
         "launcher.torchrun.elastic": fixed_size("JobSet"),
@@ -92,7 +94,7 @@ class JobSet(Backend):
 
     def conventions(self, plan: Plan) -> PodConventions:
         """Return the index by the label of Indexed Jobs, whose controller also sets a variable with it."""
-        return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]))
+        return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]), job_deadline=True)
 
     def prerequisites(self, plan: Plan) -> list[Manifest]:
         """Return the PodGroup, if Volcano admits the job."""

@@ -78,7 +78,7 @@ def _replicated_job(
 ) -> dict[str, Any]:
     """Return the Indexed Job of a group."""
     template = in_gang(plan, pod_template(plan, role, group, conventions), group.name, least)
-    job = indexed_job(group, template, backoff)
+    job = indexed_job(plan, group, template, backoff)
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 
 
@@ -116,5 +116,9 @@ def _failure_policy(plan: Plan) -> dict[str, Any]:
     final = [group.name for role in plan.roles if role.name not in restarting for group in role.groups()]
     if not restarting:
         return {"maxRestarts": 0, "restartStrategy": "Recreate"}
-    rules = [{"name": "final", "action": "FailJobSet", "targetReplicatedJobs": final}] if final else []
+    rules: list[dict[str, Any]] = []
+    if plan.max_run_seconds is not None:
+        rules.append({"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]})
+    if final:
+        rules.append({"name": "final", "action": "FailJobSet", "targetReplicatedJobs": final})
     return without_empty({"maxRestarts": plan.max_retry - 1, "restartStrategy": "Recreate", "rules": rules})

@@ -174,7 +174,7 @@ class KubeDL(OfReplicaSpecs):
         """Yield notes on pods that run on after the end, and on a job that does not end. KubeDL 0.5.0
         (`deletePodsAndServices`) deletes a Service with each pod before it says that the job has failed. A worker of a
         PyTorchJob has none, so it stops there, and makes the pod again."""
-        yield from _left_running(manifests)
+        yield from _left_running(plan, manifests)
         kind = kind_of(plan)
         if kind.kind == "PyTorchJob" and len(plan.roles) > 1 and any(role.restart == ON_FAILURE for role in plan.roles):
             yield (
@@ -196,6 +196,7 @@ class KubeDL(OfReplicaSpecs):
             container=kind.container,
             ports=kind.ports,
             draws_ports=drawn,
+            job_deadline=True,
         )
 
     def job(self, plan: Plan) -> Manifest:
@@ -218,11 +219,11 @@ class KubeDL(OfReplicaSpecs):
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         """Return the role that ends a TFJob. A PyTorchJob is complete when its Master and all workers are, so no other
         pod is left then. Source: KubeDL 0.5.0, controllers/tensorflow/status.go and controllers/pytorch/status.go."""
-        is_left = plan.launcher != "tensorflow" or any(_left_running(manifests))
+        is_left = plan.launcher != "tensorflow" or any(_left_running(plan, manifests))
         return () if is_left else ends_with_role(plan, plan.ending_role)
 
 
-def _left_running(manifests: Sequence[Manifest]) -> Iterator[str]:
+def _left_running(plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
     """Yield a note if pods may run on. By default pods of a TFJob are deleted, and those of a PyTorchJob are not."""
     job = job_body(manifests)
-    yield from left_running(job["spec"], "spec", RUNNING if job["kind"] == "TFJob" else LEFT_RUNNING)
+    yield from left_running(plan, job["spec"], "spec", RUNNING if job["kind"] == "TFJob" else LEFT_RUNNING)

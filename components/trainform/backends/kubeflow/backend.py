@@ -142,7 +142,7 @@ class Kubeflow(OfReplicaSpecs):
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """Yield a note on each step of `prepare` for which workers of a PyTorchJob wait, and on pods that run on."""
-        yield from left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
+        yield from left_running(plan, job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
             alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()
@@ -162,6 +162,7 @@ class Kubeflow(OfReplicaSpecs):
             computed=names & {"TF_CONFIG"},
             container=kind.container,
             ports=kind.ports,
+            job_deadline=True,
         )
 
     def job(self, plan: Plan) -> Manifest:
@@ -182,7 +183,7 @@ class Kubeflow(OfReplicaSpecs):
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         """Return the pods that end the job. Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`)."""
-        if any(left_running(job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")):
+        if any(left_running(plan, job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")):
             return ()
         first = plan.ranked[0]
         if plan.world.bounds is not None and first.replicas > 1:

@@ -18,7 +18,16 @@ from trainform.backends.kubernetes.controller import job_pods
 from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE, OWN_KEYS, backoff_limit, indexed_job
 from trainform.backends.outcome import by_condition
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
-from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Fields, done_by, no_policies, noted, refused
+from trainform.backends.support import (
+    LIMITED_RESTARTS,
+    NO_RUNTIME,
+    Fields,
+    done_by,
+    no_policies,
+    noted,
+    pods_stay,
+    refused,
+)
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
@@ -73,8 +82,10 @@ class Kubernetes(Backend):
             "`all-when-evicted` is refused"
         ),
         "max_retry": noted("it has no effect, since a Job never starts anew", LIMITED_RESTARTS, elsewhere=True),
+        "max_run_time": done_by("`activeDeadlineSeconds` of the Job"),
         "ttl": done_by("updates in place"),
         **no_policies("Kubernetes"),
+        **pods_stay("Kubernetes"),
     }
     READS = frozenset([QUEUE_LABEL])
     ONE_ROLE = True
@@ -101,7 +112,7 @@ class Kubernetes(Backend):
                 yield Problem(f"roles.{role.name}.restart", "all-when-evicted", reason, fix)
 
     def conventions(self, plan: Plan) -> PodConventions:
-        return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]))
+        return PodConventions(self.INDEX_LABEL, appended=frozenset([INDEX_VARIABLE]), job_deadline=True)
 
     def prerequisites(self, plan: Plan) -> list[Manifest]:
         """Return the PodGroup, if Volcano admits the job."""
@@ -112,7 +123,7 @@ class Kubernetes(Backend):
         group = next(role.groups())
         template = in_gang(plan, pod_template(plan, role, group, self.conventions(plan)), group.name, {})
         spec = {
-            **indexed_job(group, template, backoff_limit(role)),
+            **indexed_job(plan, group, template, backoff_limit(role)),
             "successPolicy": {"rules": [{"succeededIndexes": "0"}]} if self._ends_with_first(plan) else None,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
         }

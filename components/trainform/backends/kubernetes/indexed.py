@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from trainform.backends.backend import DEADLINE
+from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import PodTemplate
-from trainform.plan.model import Group, RolePlan
+from trainform.plan.model import Group, Plan, RolePlan
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 JOB_LABEL = "batch.kubernetes.io/job-name"
@@ -18,15 +20,17 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/"])
 
 
-def indexed_job(group: Group, template: PodTemplate, backoff: int) -> dict[str, Any]:
+def indexed_job(plan: Plan, group: Group, template: PodTemplate, backoff: int) -> dict[str, Any]:
     """Return the spec of a Job of the group's pods. backoff: see `backoff_limit`."""
-    return {
+    job: dict[str, Any] = {
         "parallelism": group.replicas,
         "completions": group.replicas,
         "completionMode": "Indexed",
         "backoffLimit": backoff,
+        DEADLINE: plan.max_run_seconds,
         "template": template,
     }
+    return without_empty(job)
 
 
 def backoff_limit(role: RolePlan) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import Backend, group_and_kind
+from trainform.backends.backend import DEADLINE, Backend, group_and_kind
 from trainform.backends.gangs import SCHEDULER, admission_crds
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, replica_groups
@@ -26,7 +26,7 @@ from trainform.plan.model import Plan, RolePlan
 from trainform.spec.experiment import Experiment
 
 ON_FAILURE = "on-failure"
-RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pods go when the job has ended
+RUNNING, LEFT_RUNNING = "Running", "None"  # values of cleanPodPolicy: which pods are deleted when the job has ended
 ALL_WORKERS = "AllWorkers"  # the success policy of a TFJob without a chief, which otherwise completes with worker 0
 
 
@@ -71,6 +71,7 @@ def common_fields(operator: str) -> dict[str, Support]:
             f"it has no effect, since {operator} never starts a whole job anew", LIMITED_RESTARTS, elsewhere=True
         ),
         "roles.*.max_retry": done_by("one number for the job, over all pods that restart containers"),
+        "max_run_time": done_by(f"`{DEADLINE}` of the job"),
         "ttl": done_by("updates in place"),
         "network.topology": refused(
             f"{operator} makes the PodGroup itself, without a topology", "remove it", elsewhere=True
@@ -79,8 +80,7 @@ def common_fields(operator: str) -> dict[str, Support]:
 
 
 def run_policy(plan: Plan, priority_class: str) -> dict[str, Any]:
-    """Return the run policy. When the job ends, pods that still run are deleted; completed pods stay, with their logs.
-    priority_class: the operator's name for the field.
+    """Return the run policy. priority_class: the operator's name for the field.
 
     `backoffLimit` is the number of container restarts, over all pods with `on-failure`, at which the job fails.
     """
@@ -94,22 +94,23 @@ def run_policy(plan: Plan, priority_class: str) -> dict[str, Any]:
     return without_empty(
         {
             "suspend": True if plan.admission == defaults.KUEUE else None,
-            "cleanPodPolicy": RUNNING,
+            "cleanPodPolicy": plan.clean_pods.capitalize(),
             "ttlSecondsAfterFinished": plan.ttl_seconds,
+            DEADLINE: plan.max_run_seconds,
             "backoffLimit": max(limits, default=None),
             "schedulingPolicy": without_empty(scheduling) if by_volcano else None,
         }
     )
 
 
-def left_running(policy: Mapping[str, Any], path: str, default: str = LEFT_RUNNING) -> Iterator[str]:
+def left_running(plan: Plan, policy: Mapping[str, Any], path: str, default: str = LEFT_RUNNING) -> Iterator[str]:
     """Yield a note if the run policy at this path of the job leaves pods running when the job has ended: then the end
     of some pods ends no others."""
     if policy.get("cleanPodPolicy", default) == LEFT_RUNNING:
+        field = "clean_pods" if plan.clean_pods == "none" else f"manifest_overrides.job.{path}.cleanPodPolicy"
         yield (
-            f"manifest_overrides.job.{path}.cleanPodPolicy: pods that still run when the job has succeeded or failed "
-            "run on, with their accelerators, until they end by themselves or the job is deleted; remove it to have "
-            "them deleted"
+            f"{field}: pods that still run when the job has succeeded or failed run on, with their accelerators, until "
+            "they end by themselves or the job is deleted; remove it to have them deleted"
         )
 
 

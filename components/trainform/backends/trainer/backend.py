@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import Backend, Existing
+from trainform.backends.backend import DEADLINE, Backend, Existing
 from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role
-from trainform.backends.support import Fields, done_by, fixed_size, no_policies, noted, refused
+from trainform.backends.support import Fields, done_by, fixed_size, no_policies, noted, pods_stay, refused
 from trainform.backends.trainer.controller import controller_objects
 from trainform.backends.trainer.existing_runtime import (
     check_runtime,
@@ -92,8 +92,10 @@ class Trainer(Backend):
         "queue": JobSet.FIELDS["queue"],
         "restart": JobSet.FIELDS["restart"],
         "max_retry": JobSet.FIELDS["max_retry"],
+        "max_run_time": done_by(f"`{DEADLINE}` of the TrainJob"),
         "ttl": refused(f"{RUN_AGAIN}, so that it would train for ever", "remove it", elsewhere=True),
         **no_policies("Trainer"),
+        **pods_stay("Trainer"),
         "roles": done_by(
             "`node` is the first ranked role, which `numNodes` of the TrainJob counts; with mpi no other ranked role "
             "but `launcher`"
@@ -184,6 +186,7 @@ class Trainer(Backend):
             "trainer": without_empty({"numNodes": num_nodes(plan), "numProcPerNode": processes_per_node(plan)}),
         }
         spec = own if plan.runtime is None else named_spec(plan, plan.runtime)
+        spec = without_empty({**spec, DEADLINE: plan.max_run_seconds})
         return job_manifest(
             plan, self.API_VERSION, "TrainJob", spec, labels=queue_labels(plan), late_refusals=_LATE_REFUSALS
         )
@@ -192,7 +195,7 @@ class Trainer(Backend):
         """Return the pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment
         describes them. What a merge patch of the TrainJob changes in them is applied."""
         job = job_body(manifests)
-        run_time = job["spec"].get("activeDeadlineSeconds")
+        run_time = job["spec"].get(DEADLINE)
         runtime = None if plan.runtime is not None else _runtime(manifests)["spec"]
         found = named_templates(plan) if runtime is None else replicated_templates(runtime["template"]["spec"])
         if "job" in plan.manifest_overrides:

@@ -125,7 +125,7 @@ def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
     """Yield problems with fields that a TrainJob cannot set on an existing runtime, and with the runtime's file."""
     ours = "leave `runtime` out, so that trainform makes a runtime for the job"
     if plan.launcher not in LAUNCHERS:
-        reason = f"Trainer has no policy for the launcher; an existing runtime runs {', '.join(LAUNCHERS)}"
+        reason = f"trainform runs only {', '.join(LAUNCHERS)} on an existing runtime"
         yield Problem("launcher", plan.launcher, reason, ours)
         return
     roles = expected(plan)
@@ -134,8 +134,9 @@ def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
             reason = f"an existing runtime has no pods for the role, only for {' and '.join(roles.values())}"
             yield Problem(f"roles.{role.name}", None, reason, f"remove it, or {ours}")
             continue
-        if role.init:
-            yield Problem(f"roles.{role.name}.init", None, _FIXED, f"remove it, or {ours}")
+        for field in ("init", "working_dir"):
+            if getattr(role, field):
+                yield Problem(f"roles.{role.name}.{field}", None, _FIXED, f"remove it, or {ours}")
         for field in unsettable(plan, role):
             yield Problem(f"roles.{role.name}.pod_overrides.{field}", None, _FIXED, f"remove it, or {ours}")
         usual = "on-failure" if plan.world.bounds is not None else "never"

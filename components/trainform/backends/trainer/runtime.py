@@ -65,7 +65,7 @@ def conventions_of(plan: Plan) -> PodConventions:
     """Return the index by the label of Indexed Jobs. The main container of every role has the name that Trainer needs
     for its own."""
     appended = frozenset([INDEX_VARIABLE, *VARIABLES[policy(plan)]])
-    return PodConventions(INDEX_LABEL, appended=appended, container=NODE)
+    return PodConventions(INDEX_LABEL, appended=appended, container=NODE, job_deadline=True)
 
 
 def runtime_spec(plan: Plan) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import Backend, Finder, Pods, PodsAt, value_at
+from trainform.backends.backend import DEADLINE, Backend, Finder, Pods, PodsAt, value_at
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.notes import NOTES
 from trainform.backends.outcome import ToOutcome, ends_with_role, failed_of_pods
-from trainform.backends.support import NO_RUNTIME, Fields, done_by
+from trainform.backends.support import NO_RUNTIME, Fields, done_by, pods_stay
 from trainform.backends.volcano.controller import (
     controller_objects,
     host_problems,
@@ -176,9 +176,11 @@ class Volcano(Backend):
     IN_PLACE = ("spec.minAvailable", "spec.priorityClassName", "spec.tasks.*.replicas", "spec.tasks.*.minAvailable")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
+        **pods_stay("Volcano"),
         "max_retry": done_by(
             "`maxRetry`: restarts of the whole job and, with `on-failure` and `N times`, of an evicted pod"
         ),
+        "max_run_time": done_by(f"`{DEADLINE}` of each pod; a pod or job that starts again has the whole time anew"),
         "network.ports": done_by("a task for each replica; policies for `TaskCompleted` and `*` are refused"),
     }
 

@@ -42,13 +42,13 @@ PROBES = {
     "deepspeed": Probe("probe_torch.py", ("--with", "deepspeed")),
     "mpi": Probe("probe_mpi.py", ordered=False),  # mpirun's options say which rank goes where
     "tensorflow": Probe("probe_tensorflow.py"),
+    "jax": Probe("probe_jax.py"),
     "command": Probe("probe_torch.py", ("--with", "torch")),
 }
 """The probe of each launcher, by the launcher's name."""
 
-ONE_PER_POD = frozenset(
-    {"command", "tensorflow"}
-)  # the plan does not know which processes such a program starts itself
+# the plan does not know which processes such a program starts itself
+ONE_PER_POD = frozenset({"command", "tensorflow", "jax"})
 
 
 def check_probe(plan: Plan) -> None:
@@ -88,10 +88,8 @@ def probe_args(launcher: Launcher) -> tuple[str, ...]:
     words = (f"{MOUNT}/{probe.program}", *probe.arguments)
     if launcher.script is not None:
         return (*launcher.script.launcher_args, *words)
-    if launcher.mpi is not None:
-        return (*launcher.mpi.launcher_args, _interpreter(launcher.mpi.command), *words)
-    command = launcher.command if launcher.tensorflow is None else launcher.tensorflow.command
-    return (_interpreter([] if command is None else command), *words)
+    options = () if launcher.mpi is None else launcher.mpi.launcher_args
+    return (*options, _interpreter(launcher.program), *words)
 
 
 def _interpreter(command: list[str]) -> str:

@@ -20,6 +20,7 @@ class LauncherName(StrEnum):
     DEEPSPEED = "deepspeed"
     MPI = "mpi"
     TENSORFLOW = "tensorflow"
+    JAX = "jax"
     COMMAND = "command"
 
 
@@ -71,6 +72,10 @@ LAUNCHER_TEXTS = {
         "needs no role `ps`.",
         "tensorflow: {command: [python, /app/train.py]}",
         ("ps: {replicas: 1, cpu: 4, memory: 16Gi}", *_ONE_ROLE),
+    ),
+    LauncherName.JAX: LauncherText(
+        "The program runs on each pod and calls jax.distributed.initialize with JAX_NUM_PROCESSES and JAX_PROCESS_ID.",
+        "jax: {command: [python, /app/train.py]}",
     ),
     LauncherName.COMMAND: LauncherText(
         "The command runs on each pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT in its environment.",

@@ -44,6 +44,8 @@ SCRIPT_VARIABLES: dict[str, dict[str, str]] = {
     "deepspeed": {},
     "mpi": {},
     "tensorflow": {"TF_CONFIG": "the cluster and the replica's task; not for a single replica"},
+    "jax": _RANKED
+    | {"JAX_PROCESS_ID": "`RANK`", "JAX_COORDINATOR_ADDRESS": "`MASTER_ADDR:MASTER_PORT`, which JAX reads itself"},
     "command": _RANKED,
 }
 """The variables that the scripts add to the environment, by launcher, with their meaning."""
@@ -145,10 +147,7 @@ def container_args(layout: Layout, name: str) -> tuple[str, ...]:
 def _words(launcher: Launcher) -> tuple[str, ...]:
     if launcher.script is not None:
         return (*launcher.script.launcher_args, launcher.script.script, *launcher.script.args)
-    if launcher.mpi is not None:
-        return (*launcher.mpi.launcher_args, *launcher.mpi.command)
-    command = launcher.command if launcher.tensorflow is None else launcher.tensorflow.command
-    return () if command is None else tuple(command)
+    return (*(() if launcher.mpi is None else launcher.mpi.launcher_args), *launcher.program)
 
 
 def start_script(launcher: Launcher) -> str:
@@ -174,6 +173,7 @@ _STARTS = {
     "deepspeed": "deepspeed.sh",
     "mpi": "mpirun.sh",
     "tensorflow": "command.sh",
+    "jax": "command.sh",
     "command": "command.sh",
 }
 
@@ -199,7 +199,7 @@ def _world(layout: Layout) -> set[str]:
     if launcher.tensorflow is not None:
         sections, behind = ({"tf-config"} if layout.tf_config else set()), "tf-config-own-port"
     elif launcher.over_ssh is None and launcher.elastic is None:  # an elastic world numbers its own ranks
-        sections, behind = {"rank"}, "own-address"
+        sections, behind = ({"rank"} if launcher.jax is None else {"rank", "jax"}), "own-address"
     else:
         return set()
     return sections | {behind} if sections and layout.behind_services else sections

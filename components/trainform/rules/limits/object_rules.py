@@ -216,13 +216,14 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
         grace = given if isinstance(given, int) else FREE_GRACE
         if grace > longest:
             reason = f"the pods may take longer to end than the environment {environment.name} allows ({longest} s)"
-            yield Finding(f"spec.{GRACE}", grace, reason, f"write {longest} there, or less", template)
+            yield Finding(f"spec.{GRACE}", grace, reason, f"write {longest}s or less as `grace_period`", template)
             continue
         deadline = _deadline(template)
         left = None if most is None else most - max(grace - FREE_GRACE, 0)
         if left is not None and (deadline is None or deadline > left):
             reason = f"the pods may run longer than the environment {environment.name} allows ({limit})"
-            fix = f"write under `roles.{template.role}`: `pod_overrides: {{spec: {{{DEADLINE}: {left}}}}}`, or less"
+            time = limit if left == most else f"{left}s"
+            fix = f"write `max_run_time: {time}` or less" if deadline is None else f"write {left} s or less"
             yield Finding(f"spec.{DEADLINE}", deadline, reason, fix, template)
 
 

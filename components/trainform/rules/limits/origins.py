@@ -21,6 +21,8 @@ _FIELDS_OF_PLACES = {
     "spec.priorityClassName": "priority_class",
     "spec.securityContext.runAsNonRoot": "run_as",
     "spec.securityContext.runAsUser": "run_as.user",
+    "spec.activeDeadlineSeconds": "max_run_time",
+    "spec.terminationGracePeriodSeconds": "grace_period",
     "spec.serviceAccountName": "service_account",
     "shared_memory": "shared_memory",
     f"spec.volumes.{defaults.SHARED_MEMORY_VOLUME}": "shared_memory",

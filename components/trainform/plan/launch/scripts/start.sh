@@ -23,6 +23,11 @@ if [ "$RANK" = 0 ] && [ -n "${TRAINFORM_OWN_ADDR:-}" ]; then
   export MASTER_ADDR="$TRAINFORM_OWN_ADDR" MASTER_PORT="${TRAINFORM_RENDEZVOUS_PORT:?}"
 fi
 
+#: jax
+## Rank 0 binds the port of the address that it is given, so this follows from what it opens itself.
+export JAX_PROCESS_ID="${JAX_PROCESS_ID-$RANK}"
+export JAX_COORDINATOR_ADDRESS="${JAX_COORDINATOR_ADDRESS-$MASTER_ADDR:$MASTER_PORT}"
+
 #: tf-config
 ## TensorFlow's description of the cluster, with this pod's own task. It is worked out in a variable of its own, because
 ## `export` would hide that a command within `$()` failed.

@@ -1,0 +1,141 @@
+"""Fields of a run as every operator gets them, and their refusal where the operator cannot do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.samples import fitting, job, plan, reasons
+from trainform import defaults
+from trainform.backends.backend import BACKENDS
+from trainform.job.render import job_manifests
+from trainform.manifests.templates import Template
+from trainform.plan.model import Plan
+
+ROLES: dict[str, Any] = {"master": {"replicas": 1}, "worker": {"replicas": 3}}
+FIRST: dict[str, Any] = {"roles": ROLES}
+several_roles = pytest.mark.parametrize("backend", [name for name, each in BACKENDS.items() if not each.ONE_ROLE])
+
+
+def template(made: Plan, role: str) -> Template:
+    """Return the pod template of a role."""
+    found = BACKENDS[made.backend].templates(made, job_manifests(made))
+    return next(each for each in found if each.role == role)
+
+
+def main(made: Plan, role: str) -> dict[str, Any]:
+    """Return the container of a role that trains."""
+    container: dict[str, Any] = template(made, role).spec["containers"][0]
+    return container
+
+
+def leaves(value: Any, name: str) -> Iterator[Any]:
+    """Yield the values of a field at any depth outside of pod templates."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        if key == name:
+            yield item
+        elif not (isinstance(item, dict) and "containers" in item):
+            yield from leaves(item, name)
+
+
+def test_jax(backend: str) -> None:
+    made = plan(
+        backend=backend, launcher={"jax": {"command": ["python", "/app/train.py"]}}, roles=fitting(backend, ROLES)
+    )
+    container = main(made, "worker")
+    env = {entry["name"]: entry.get("value") for entry in container["env"]}
+    assert env["JAX_NUM_PROCESSES"] == "4"
+    assert container["command"][-1] == f"{defaults.LAUNCH_MOUNT}/{defaults.LAUNCH_SCRIPT}"
+    assert container["args"] == ["python", "/app/train.py"]
+    assert 'export JAX_PROCESS_ID="${JAX_PROCESS_ID-$RANK}"' in made.files[defaults.LAUNCH_SCRIPT]
+
+
+@several_roles
+def test_working_dir_and_grace_period(backend: str) -> None:
+    """Of the role's pods, and of the container that trains in them."""
+    made = plan(
+        backend=backend,
+        roles={
+            "master": {"replicas": 1, "grace_period": "0s"},
+            "worker": {"replicas": 3, "working_dir": "/workspace/src", "grace_period": "5m"},
+        },
+        prepare=[{"name": "fetch", "command": ["fetch"]}],
+    )
+    master, worker = template(made, "master").spec, template(made, "worker").spec
+    assert [spec["terminationGracePeriodSeconds"] for spec in (master, worker)] == [0, 300]
+    assert [each.get("workingDir") for each in worker["containers"]] == ["/workspace/src"]
+    assert "workingDir" not in {**master["containers"][0], **worker["initContainers"][0]}
+    plain = template(plan(backend=backend, **FIRST), "worker").spec
+    assert "terminationGracePeriodSeconds" not in plain
+
+
+@pytest.mark.parametrize("pods", ["none", "running", "all"])
+@pytest.mark.parametrize("backend", ["kubeflow", "kubedl"])
+def test_clean_pods(backend: str, pods: str) -> None:
+    spec = job(plan(backend=backend, clean_pods=pods, **FIRST))["spec"]
+    assert spec.get("runPolicy", spec)["cleanPodPolicy"] == pods.capitalize()
+
+
+@pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer", "kubernetes"])
+def test_pods_that_an_operator_always_deletes(backend: str) -> None:
+    """What every operator does is accepted by all of them."""
+    roles = fitting(backend, ROLES)
+    assert reasons(backend=backend, clean_pods="running", roles=roles) == {}
+    found = reasons(backend=backend, clean_pods="all", roles=roles)
+    assert set(found) == {"clean_pods"}
+    assert "deletes the pods that still run, and has no field for another choice" in found["clean_pods"]
+
+
+def test_max_run_time(backend: str) -> None:
+    """The pods have a deadline only where the job has none."""
+    made = plan(backend=backend, max_run_time="72h", roles=fitting(backend, ROLES))
+    pods = [template(made, role.name).spec.get("activeDeadlineSeconds") for role in made.roles]
+    of_job = {*leaves(job(made)["spec"], "activeDeadlineSeconds")}
+    assert of_job == (set() if backend in ("volcano", "appwrapper") else {72 * 3600})
+    assert pods == [None if of_job else 72 * 3600] * len(pods)
+
+
+def test_a_jobset_that_restarts_ends_at_its_deadline() -> None:
+    policy = job(plan(backend="jobset", max_run_time="72h", restart="all-when-evicted"))["spec"]["failurePolicy"]
+    assert policy["rules"] == [
+        {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
+    ]
+
+
+@several_roles
+def test_node_affinity(backend: str) -> None:
+    """A merge patch of another affinity is added to it."""
+    zone, pool = "topology.kubernetes.io/zone", "example.com/pool"
+    apart = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
+    made = plan(
+        backend=backend,
+        roles={
+            "master": {"replicas": 1, "node_affinity": {"prefer": {zone: ["a"], pool: ["new"]}}},
+            "worker": {
+                "replicas": 3,
+                "node_affinity": {"require": {zone: ["a", "b"]}, "avoid": {pool: ["old", ""]}},
+                "pod_overrides": {"spec": {"affinity": {"podAntiAffinity": apart}}},
+            },
+        },
+    )
+    assert template(made, "master").spec["affinity"] == {
+        "nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 100, "preference": {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}}
+                for key, value in ((zone, "a"), (pool, "new"))
+            ]
+        }
+    }
+    expressions = [
+        {"key": zone, "operator": "In", "values": ["a", "b"]},
+        {"key": pool, "operator": "NotIn", "values": ["old", ""]},
+    ]
+    required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    assert template(made, "worker").spec["affinity"] == {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required},
+        "podAntiAffinity": apart,
+    }
+    nothing = plan(backend=backend, roles={"master": {"node_affinity": {"prefer": {}}}, "worker": {"replicas": 3}})
+    assert "affinity" not in template(nothing, "master").spec
