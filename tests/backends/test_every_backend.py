@@ -6,6 +6,7 @@ import copy
 from typing import Any, get_type_hints
 
 from tests.support.generated_patches import Way, patch_at, ways
+from tests.support.planned_jobs import CLUSTER, RICH
 from tests.support.samples import environment, experiment, fitting, plan
 from trainform.backends.backend import BACKENDS, Backend
 from trainform.backends.owned import object_changes
@@ -50,6 +51,32 @@ def test_another_backend_can_do_what_one_lacks(backend: str) -> None:
     for able_ones in (*map(able, needs), *(able(need, as_said=True) for need in noted)):
         assert able_ones
         assert backend not in able_ones
+
+
+def test_volumes_files_and_amounts_reach_every_pod(backend: str) -> None:
+    """Those of the experiment, in the pods as the operator makes them, and in their steps."""
+    given = {**RICH, "roles": fitting(backend, RICH["roles"])}
+    made, planned = BACKENDS[backend], plan(cluster=CLUSTER, backend=backend, **given)
+    pods, _ = made.pods(planned, job_manifests(planned))
+    assert len(pods) == 3
+    for each in pods:
+        spec = each["spec"]
+        volumes = {volume["name"]: {**volume} for volume in spec["volumes"]}
+        assert {name: volumes[name] for name in ("disk", "cache", "nccl", "hub", "files", "shared-memory")} == {
+            "disk": {"name": "disk", "hostPath": {"path": "/mnt/disks/0"}},
+            "cache": {"name": "cache", "emptyDir": {"sizeLimit": "500Gi"}},
+            "nccl": {"name": "nccl", "configMap": {"name": "nccl"}},
+            "hub": {"name": "hub", "secret": {"secretName": "hub"}},
+            "files": {"name": "files", "configMap": {"name": planned.user_files, "defaultMode": 0o555}},
+            "shared-memory": {"name": "shared-memory", "emptyDir": {"medium": "Memory"}},
+        }
+        (main,) = [one for one in spec["containers"] if one["name"] == made.conventions(planned).container]
+        for container in (main, next(one for one in spec["initContainers"] if one["name"] == "fetch")):
+            mounted = {mount["mountPath"]: mount.get("subPath") for mount in container["volumeMounts"]}
+            assert mounted.items() >= {"/disk": None, "/cache": None, "/etc/nccl": None, "/etc/hub": None}.items()
+            assert mounted["/workload/launch.sh"] == "0-launch.sh"
+        if "baidu.com/a800_80g_cgpu" not in main["resources"]["limits"]:
+            assert main["resources"] == {"requests": {"cpu": "4"}, "limits": {"cpu": "8"}}
 
 
 def test_the_objects(backend: str) -> None:

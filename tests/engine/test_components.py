@@ -50,6 +50,7 @@ experiment = Experiment.model_validate(
         "image": "registry.example.com/ai/bert:1.0",
         "launcher": {{"torchrun": {{"script": "/app/pretrain.py"}}}},
         "roles": {{"node": {{"replicas": 2, "accelerators": {{"a800": 8}}}}}},
+        "files": {{"/etc/nccl.conf": {{"text": "NCCL_DEBUG=INFO"}}}},
     }}
 )
 role = RoleGroup("bert-node", experiment, environment, "node")
@@ -62,7 +63,8 @@ pulumi.export("queue", queue.queue)
 pulumi.export("claim", storage.claims["wiki"])
 pulumi.export("service", rendezvous.service)
 pulumi.export("secret", identity.secret)
-pulumi.export("script", role.template["spec"]["volumes"][0]["configMap"]["name"])
+pulumi.export("files", role.template["spec"]["volumes"][0]["configMap"]["name"])
+pulumi.export("script", role.template["spec"]["volumes"][1]["configMap"]["name"])
 pulumi.export("image", role.template["spec"]["containers"][0]["image"])
 pulumi.export("replicas", role.replicas)
 pulumi.export("containers", {{backend: group.template["spec"]["containers"][0]["name"] for backend, group in \
@@ -89,8 +91,9 @@ def test_each_component_works_by_itself(project: Project, live: Live, tmp_path: 
     project.ssh_secret("own").succeeded()
     project.up("own")
     outputs = yaml.safe_load(project.pulumi("stack", "output", "--json", "-s", "own").succeeded())
-    job, script = outputs.pop("job"), outputs.pop("script")
-    assert live.find("configmaps", script, project.namespace) is not None
+    job = outputs.pop("job")
+    for mounted in ("files", "script"):
+        assert live.find("configmaps", outputs.pop(mounted), project.namespace) is not None
     assert outputs == {
         "queue": "team-nlp",
         "claim": "wiki",

@@ -34,7 +34,7 @@ class Mocks(pulumi.runtime.Mocks):
 pulumi.runtime.set_mocks(Mocks(), project="trainform", stack="dev", preview=False)
 pulumi.runtime.set_all_config({"trainform:sshSecret": "a secret of thirty-two characters"}, ["trainform:sshSecret"])
 
-from trainform import Environment, Experiment, TrainingJob
+from trainform import Environment, Experiment, RoleGroup, TrainingJob
 
 environment = Environment.model_validate(
     {
@@ -51,6 +51,7 @@ experiment = Experiment.model_validate(
         "launcher": {"mpi": {"command": ["python", "/app/pretrain.py"], "role": "launcher"}},
         "roles": {"launcher": {"ranked": False}, "node": {"replicas": 2, "accelerators": {"a800": 8}}},
         "storage": {"runs": {"size": "1Ti", "mount": "/runs"}},
+        "files": {"/etc/nccl.conf": {"text": "NCCL_DEBUG=INFO"}},
         "queue": {"weight": 2},
     }
 )
@@ -60,7 +61,9 @@ seen = {}
 @pulumi.runtime.test
 def build():
     job = TrainingJob("bert", experiment, environment)
-    return pulumi.Output.all(job.job, job.nodes, job.next).apply(lambda found: seen.update(outputs=found))
+    role = RoleGroup("alone", experiment, environment, "node")
+    outputs = pulumi.Output.all(job.job, job.nodes, job.next, role.template)
+    return outputs.apply(lambda found: seen.update(outputs=found))
 
 
 build()
@@ -75,14 +78,19 @@ def test_a_job_with_all_its_components_works_under_mocks(tmp_path: Path) -> None
     ran = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, timeout=120)
     assert ran.returncode == 0, ran.stderr
     found = json.loads(ran.stdout)
-    job, nodes, following = found["outputs"]
+    job, nodes, following, template = found["outputs"]
     assert job.startswith("bert-")
     assert nodes == 2
     pods = "kubectl get pods -n ai-namespace -l app.kubernetes.io/name=bert"
     assert following == f"{pods} --context there-is-none", "it is the same for each revision"
+    revision = job.removeprefix("bert-")
+    volumes = {volume["name"]: volume.get("configMap", {}).get("name") for volume in template["spec"]["volumes"]}
+    assert volumes.items() >= {"files": f"alone-{revision}-files", "launch": f"alone-{revision}"}.items()
+    config_maps = {name for kind, name in found["made"] if kind == "kubernetes:core/v1:ConfigMap"}
+    assert {f"bert-files-{revision}", f"alone-files-{revision}", f"alone-launch-script-{revision}"} <= config_maps
     assert ["kubernetes:batch.volcano.sh/v1alpha1:Job", "bert-job"] in found["made"]
     assert {name for kind, name in found["made"] if kind.startswith("trainform:index:")} == {
-        "bert", "bert-queue", "bert-storage", "bert-rendezvous", "bert-ssh", "bert-launcher", "bert-node",
+        "bert", "bert-queue", "bert-storage", "bert-rendezvous", "bert-ssh", "bert-launcher", "bert-node", "alone",
     }  # fmt: skip
 
 

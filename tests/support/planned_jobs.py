@@ -12,12 +12,16 @@ CLUSTER = environment(
     limits={
         "host_network": True,
         "pod_security": "privileged",
+        "host_paths": ["/mnt/disks"],
         "job_managers": ["kueue.x-k8s.io/multikueue"],
         "cache_backends": True,
     },
     priority_classes={"urgent": {"value": 1}},
 )
-POOL: dict[str, Any] = {"master": {"replicas": 1, "accelerators": {"a800": 8}}, "worker": {"replicas": 2}}
+POOL: dict[str, Any] = {
+    "master": {"replicas": 1, "accelerators": {"a800": 8}},
+    "worker": {"replicas": 2, "cpu": {"request": 4, "limit": 8}},
+}
 SSH: dict[str, Any] = {
     "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
     "roles": {"launcher": {"ranked": False}, "worker": {"replicas": 2}},
@@ -33,9 +37,16 @@ TENSORFLOW: dict[str, Any] = {
 }
 RICH: dict[str, Any] = {
     "roles": POOL,
-    "storage": {"runs": {"size": "2Ti", "mount": "/mnt/output"}},
+    "storage": {
+        "runs": {"size": "2Ti", "mount": "/mnt/output"},
+        "disk": {"host_path": "/mnt/disks/0", "mount": "/disk"},
+        "cache": {"scratch": "500Gi", "mount": "/cache"},
+        "nccl": {"config_map": "nccl", "mount": "/etc/nccl"},
+        "hub": {"secret": "hub", "mount": "/etc/hub"},
+    },
+    "files": {"/workload/launch.sh": {"text": "exec true"}},
     "queue": {"weight": 2},
-    "shared_memory": "20Gi",
+    "shared_memory": "unlimited",
     "priority_class": "urgent",
     "prepare": [{"name": "fetch", "command": ["fetch"]}],
 }

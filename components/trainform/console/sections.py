@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -96,6 +97,25 @@ def shown(value: Any, longest: int = LONGEST) -> str:
     if isinstance(value, str) and value in _MASKS:
         return value
     return cut(json.dumps(value, ensure_ascii=False, sort_keys=True), longest)
+
+
+def shown_change(before: Any, after: Any, longest: int = LONGEST) -> str:
+    """Return both values, `before → after`. Of two texts of several lines only those lines that differ, with the number
+    of the first. Values that are equal where they are cut are cut later."""
+    place = ""
+    if isinstance(before, str) and isinstance(after, str) and "\n" in before and "\n" in after:
+        old, new = before.split("\n"), after.split("\n")
+        same = _common(old, new)
+        end = _common(old[same:][::-1], new[same:][::-1])
+        before, after = ("\n".join(lines[same : len(lines) - end]) for lines in (old, new))
+        place = f" (line {same + 1})"
+    sides = shown(before, longest), shown(after, longest)
+    return f"{' → '.join(sides if sides[0] != sides[1] else map(shown, (before, after)))}{place}"
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines are the same at the beginning."""
+    return sum(1 for _ in itertools.takewhile(lambda lines: lines[0] == lines[1], zip(one, other, strict=False)))
 
 
 def cut(text: str, longest: int = LONGEST) -> str:

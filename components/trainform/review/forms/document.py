@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from trainform.console.sections import Block, Item, Row, Section, Table, bounded, counted, cut, shown
+from trainform.console.sections import Block, Item, Row, Section, Table, bounded, counted, cut, shown, shown_change
 from trainform.errors import list_names
 from trainform.review import model
 from trainform.review.facts import cost_fact
@@ -95,11 +95,10 @@ def level(finding: Finding) -> str:
 def _causes(effects: Iterable[model.Effect]) -> Iterator[Row]:
     causes = {cause.place.path: cause for effect in effects for cause in effect.causes}
     for path, cause in itertools.islice(causes.items(), MOST_CAUSES):
-        sides = [cause.before, cause.after]
         is_image = path.rpartition(".")[2] == "image"
-        short = [short_image(side) if is_image and isinstance(side, str) else shown(side, LONGEST_CAUSE)
-            for side in sides]  # fmt: skip
-        yield Row("Change", f"{path}: {' → '.join(short if short[0] != short[1] else map(shown, sides))}")
+        short = [short_image(side) if isinstance(side, str) else shown(side) for side in (cause.before, cause.after)]
+        change = shown_change(cause.before, cause.after, LONGEST_CAUSE)
+        yield Row("Change", f"{path}: {' → '.join(short) if is_image and short[0] != short[1] else change}")
     if len(causes) > MOST_CAUSES:
         yield Row("", f"and {counted(len(causes) - MOST_CAUSES, 'more field')}")
 
@@ -159,7 +158,7 @@ def _cause(cause: model.Change) -> Row:
 
 
 def _changed(path: str, before: Any, after: Any) -> Row:
-    return Row("", f"{path}: {shown(before)} → {shown(after)}", verbatim=True)
+    return Row("", f"{path}: {shown_change(before, after)}", verbatim=True)
 
 
 def _finding(finding: Finding) -> Item:
