@@ -130,7 +130,7 @@ class Kubeflow(OfReplicaSpecs):
         launcher is one pod, and it starts processes by `kubectl exec`."""
         if experiment.launcher.mpi is None:
             return NAMING
-        return structs.replace(NAMING, single=("launcher",), agent=KUBEXEC)
+        return structs.replace(NAMING, single=("launcher",), agent=KUBEXEC, named=False)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Yield problems with roles without a replica type, with restarts that the job cannot express, and with what
