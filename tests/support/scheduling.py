@@ -22,6 +22,7 @@ SCOPES = {
         "tests/engine/test_lives.py",
         "tests/engine/test_named_runtimes.py",
         "tests/engine/test_outcomes.py",
+        "tests/engine/test_plain_jobs.py",
         "tests/engine/test_rehearsals_of_operators.py",
         "tests/engine/test_rights.py",
         "tests/engine/test_updates_of_operators.py",
