@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.support.live_objects import GPU, NAMESPACE, pod
-from trainform.cluster.budgets import pod_group
-from trainform.cluster.facts import LiveQueue
+from trainform.cluster.budgets import add_quota_holders, pod_group
+from trainform.cluster.facts import LiveQueue, LiveQuota
 from trainform.cluster.held import add_pods, add_queue_holders, free_node, held_by_job, held_pod, pod_reader, priorities
 
 
@@ -96,6 +96,20 @@ def test_amounts_are_summed_and_rounded_up_to_a_thousandth() -> None:
         body["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "0.0005", "memory": "1536Mi", GPU: "0"}
     amounts = held_by_job(map(held_pod, bodies))
     assert amounts == {f"{NAMESPACE}/mnist-0a1b2c": {"cpu": "2m", "memory": "4608Mi", "pods": "3"}}
+
+
+def test_a_quota_counts_limits_too() -> None:
+    """Requests alone count for nodes and queues."""
+    body = pod("mnist-0a1b2c", 0)
+    body["spec"]["containers"][0]["resources"] = {
+        "requests": {"cpu": "4", "memory": "1Gi"},
+        "limits": {"cpu": "8"},
+    }
+    held, job = held_pod(body), f"{NAMESPACE}/mnist-0a1b2c"
+    requested = {"cpu": "4", "memory": "1Gi", "pods": "1"}
+    quota = add_quota_holders(LiveQuota(NAMESPACE, "team", {"limits.cpu": "16"}), [held])
+    assert quota.holders == {job: {**requested, "limits.cpu": "8"}}
+    assert held_by_job([held]) == {job: requested}
 
 
 def test_the_priority_of_a_job_is_that_of_its_highest_pod() -> None:

@@ -109,6 +109,10 @@ def test_what_env_names_exists(ask: Ask, project: Project, live: Live) -> None:
     assert reason == f"env.HF_TOKEN: the Secret hf does not exist in {project.namespace}"
     make(live, "secrets", project.namespace, "hf", token="hunter2-of-the-suite")  # noqa: S106
     assert ask(**parts) == Outcome()
+    volumes = {"nccl": {"config_map": "nccl", "mount": "/etc/nccl"}, "hub": {"secret": "hf", "mount": "/etc/hub"}}
+    ((reason, fix),) = findings(ask, storage=volumes)
+    assert reason == f"storage.nccl: the ConfigMap nccl does not exist in {project.namespace}"
+    assert f"kubectl create configmap nccl -n {project.namespace} --from-file=KEY=FILE" in fix
     (warning,) = ask(image_pull_secrets=["harbor"]).warnings
     assert "the Secret harbor does not exist" in warning
 

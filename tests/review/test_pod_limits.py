@@ -108,11 +108,15 @@ def quota(hard: dict[str, str], **parts: Any) -> dict[str, tuple[LiveQuota, ...]
         (4, {"quotas": quota({"cpu": "64", "requests.memory": "1Ti"})}, "now", ""),
         (4, {"quotas": quota({"requests.cpu": "31", "cpu": "32"})}, "never", "may hold 31 cpu"),
         (4, {"quotas": quota({"configmaps": "1"})}, "now", ""),
+        (4, {"quotas": quota({"limits.cpu": "64"})}, "now", ""),
+        (4, {"quotas": quota({"limits.cpu": "63"})}, "never", "may hold 63 limits.cpu, and the job needs 64"),
+        (4, {"quotas": quota({"limits.memory": "1Gi"})}, "now", ""),
     ],
 )
 def test_queues_and_quotas(replicas: int, parts: dict[str, Any], verdict: str, words: str) -> None:
     amounts = {"spec": {"containers": {"main": {"resources": {"requests": {"cpu": "8", "memory": "64Gi"}}}}}}
-    job = new_job(**workers(replicas, pod_overrides=amounts), queue="night")
+    roles = workers(replicas, pod_overrides=amounts, cpu={"request": 1, "limit": 16})
+    job = new_job(**roles, queue="night")
     capacity = judged(job, *NODES, **parts)
     assert capacity.verdict == verdict
     assert words in capacity.sentence

@@ -41,7 +41,7 @@ def spelled(resource: str, value: Decimal) -> str:
     """Return the amount as a quantity, rounded up to a thousandth. A number of pods is a plain integer."""
     if resource == POD_SLOTS and value == value.to_integral_value():
         return str(int(value))
-    return spell(value.quantize(MILLI, ROUND_UP), binary=resource in BINARY)
+    return spell(value.quantize(MILLI, ROUND_UP), binary=resource.rpartition(".")[2] in BINARY)
 
 
 def all_spelled(amounts: Mapping[str, Decimal]) -> dict[str, str]:

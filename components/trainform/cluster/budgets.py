@@ -67,7 +67,7 @@ def add_quota_holders(live: LiveQuota, pods: Iterable[HeldPod] | None) -> LiveQu
     if pods is None:
         return live
     here = (pod for pod in pods if pod.job.startswith(f"{live.namespace}/") and pod.phase not in ENDED)
-    return structs.replace(live, holders=held_by_job(here))
+    return structs.replace(live, holders=held_by_job(here, limits=True))
 
 
 # --- Kueue

@@ -46,6 +46,8 @@ class HeldPod(Struct, frozen=True):
     of_node: bool
     """It belongs to its node and never ends."""
     requests: Amounts
+    limits: Amounts = {}
+    """Under the names of a ResourceQuota: `limits.cpu`."""
     firm: bool = False
     """Volcano must not evict it."""
     priority: int | None = None
@@ -61,13 +63,16 @@ class HeldPod(Struct, frozen=True):
         return not self.node and self.phase == "Pending"
 
 
+Known = dict[str, tuple[Amounts, Amounts]]
+
+
 def pod_reader() -> Callable[[Any], HeldPod]:
     """Return `held_pod` with a cache for a list of pods: equal requests are computed and stored once."""
     return functools.partial(held_pod, known={})
 
 
-def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
-    """Return the parts of a pod that count. known: a cache of requests by the text of their resources."""
+def held_pod(body: Any, known: Known | None = None) -> HeldPod:
+    """Return the parts of a pod that count. known: a cache of its amounts by the text of its resources."""
     pod = Template(1, 1, mapping(body))
     metadata, status = mapping(pod.body.get("metadata")), mapping(pod.body.get("status"))
     namespace, annotations = str(metadata.get("namespace", "")), pod.annotations
@@ -75,6 +80,7 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
     priority = pod.spec.get("priority")
     phase = TERMINATING if metadata.get("deletionTimestamp") else str(status.get("phase", ""))
     group = annotations.get(GROUP_ANNOTATION)
+    requests, limits = _amounts(pod, {} if known is None else known)
     return HeldPod(
         job=f"{namespace}/{_job(pod.labels, owner, metadata)}",
         group=f"{namespace}/{group}" if group else "",
@@ -83,18 +89,19 @@ def held_pod(body: Any, known: dict[str, Amounts] | None = None) -> HeldPod:
         phase=phase,
         started=_started(status),
         of_node=owner.get("kind") in NODE_OWNERS,
-        requests=_requests(pod, {} if known is None else known),
+        requests=requests,
+        limits=limits,
         firm=str(annotations.get(PREEMPTABLE, pod.labels.get(PREEMPTABLE, "true"))).lower() not in TRUE,
         priority=priority if isinstance(priority, int) else None,
     )
 
 
-def _requests(pod: Template, known: dict[str, Amounts]) -> Amounts:
+def _amounts(pod: Template, known: Known) -> tuple[Amounts, Amounts]:
     holders = [(pod.spec, None), *((each, index is None) for index, each in pod.containers)]
     key = repr([(holder.get("resources"), holder.get("restartPolicy"), kind) for holder, kind in holders])
     if key not in known:
         requested = {resource: pod.pod_request(resource) for resource in sorted(pod.resources)}
-        known[key] = {**requested, POD_SLOTS: Decimal(1)}
+        known[key] = {**requested, POD_SLOTS: Decimal(1)}, pod.pod_limits()
     return known[key]
 
 
@@ -115,11 +122,11 @@ def _started(status: Mapping[str, Any]) -> str:
 # --- sums
 
 
-def held_by_job(pods: Iterable[HeldPod]) -> dict[str, dict[str, str]]:
-    """Return the requests of each job's pods, sorted by the job's name."""
+def held_by_job(pods: Iterable[HeldPod], *, limits: bool = False) -> dict[str, dict[str, str]]:
+    """Return the requests of each job's pods, and their limits if a quota counts them, sorted by the job's name."""
     requests: dict[str, list[Amounts]] = {}
     for pod in pods:
-        requests.setdefault(pod.job, []).append(pod.requests)
+        requests.setdefault(pod.job, []).append(pod.requests | pod.limits if limits else pod.requests)
     return {job: all_spelled(summed(requests[job])) for job in sorted(requests)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.manifests.manifest import mapping, mappings, quantity
 
+LIMITS = "limits."  # in names of a ResourceQuota
 RESOURCE_FIELDS = ("requests", "limits")
 DEFAULT_SCHEDULER = "default-scheduler"
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
@@ -114,13 +115,21 @@ class Template(Struct, frozen=True, dict=True):
         """Return the results of `pod_request`, which many rules read."""
         return {}
 
+    def pod_limits(self) -> dict[str, Decimal]:
+        """Return the sums of limits that a ResourceQuota counts for each pod, under its own names: `limits.cpu`."""
+        names = dict.fromkeys(name for _, each in self.containers for name in resource_amounts(each, "limits"))
+        return {f"{LIMITS}{name}": self._sum(name, _limit) for name in names}
+
     def containers_request(self, resource: str) -> Decimal:
         """Return the amount of the resource that the containers request together, or an init container if it requests
         more. A sidecar, an init container that always restarts, runs next to all containers after it. An amount that
         cannot be read counts as 0."""
+        return self._sum(resource, _request)
+
+    def _sum(self, resource: str, amount: Callable[[dict[str, Any], str], Decimal]) -> Decimal:
         sidecars = highest = containers = Decimal(0)
         for index, container in self.containers:
-            requested = _request(container, resource)
+            requested = amount(container, resource)
             if index is None:
                 containers += requested
             elif container.get("restartPolicy") == "Always":
@@ -160,6 +169,10 @@ def _request(holder: dict[str, Any], resource: str) -> Decimal:
     counted = [value for value in given if value is not None]
     read = [quantity(value) for value in (counted if is_extended(resource) else counted[:1])]
     return max((each for each in read if each is not None), default=Decimal(0))
+
+
+def _limit(holder: dict[str, Any], resource: str) -> Decimal:
+    return quantity(resource_amounts(holder, "limits").get(resource)) or Decimal(0)
 
 
 ANY_CONTAINER = "*"

@@ -136,7 +136,7 @@ class Rendezvous(Part):
 
 
 class RoleGroup(Part):
-    """The pod template of one role, for a workload of your own, with the launch script that it mounts.
+    """The pod template of one role, for a workload of your own, with the launch script and the files that it mounts.
 
     Its addresses need a `Rendezvous` with the experiment's name. With SSH it mounts the Secret of an `SshIdentity`
     named `<experiment>-ssh` with that service.

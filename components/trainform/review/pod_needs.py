@@ -24,6 +24,7 @@ class Pods(Struct, frozen=True):
     gang: int  # the number of pods that start together
     every: int  # with those that start when there is room
     each: Amounts  # requests of one pod
+    limits: Amounts  # of one pod, under the names of a ResourceQuota
     selector: Mapping[str, Any]
     tolerations: Sequence[Mapping[str, Any]]
     alone: bool  # each pod takes a port of its node
@@ -48,7 +49,7 @@ class Pods(Struct, frozen=True):
 
 
 class Need(Struct, frozen=True):
-    """The pods of one job, NAMESPACE/NAME, with the requests of those that start together and of all."""
+    """The pods of one job, NAMESPACE/NAME, with requests and limits of those that start together and of all."""
 
     name: str
     namespace: str
@@ -98,12 +99,16 @@ def _need(job: JobReview, context: Context) -> Need | None:
         name=f"{namespace}/{metadata.get('name', job.name)}",
         namespace=namespace,
         pods=pods,
-        gang=summed({name: amount * each.gang for name, amount in each.each.items()} for each in pods),
-        every=summed({name: amount * each.every for name, amount in each.each.items()} for each in pods),
+        gang=summed(_times(each, each.gang) for each in pods),
+        every=summed(_times(each, each.every) for each in pods),
         queue=queue_of(job, after=True),
         local_queue=f"{namespace}/{local_queue}" if local_queue else "",
         priority=max((classes[name].value for name in names & classes.keys()), default=None),
     )
+
+
+def _times(pods: Pods, number: int) -> Amounts:
+    return {name: amount * number for name, amount in (pods.each | pods.limits).items()}
 
 
 def _alike(templates: Iterable[Template]) -> tuple[Pods, ...]:
@@ -122,6 +127,7 @@ def _pods(template: Template) -> Pods:
         template.min_available,
         template.replicas,
         {name: template.pod_request(name) for name in sorted(template.resources)} | {POD_SLOTS: NOTHING + 1},
+        template.pod_limits(),
         mapping(template.spec.get("nodeSelector")),
         mappings(template.spec.get("tolerations")),
         alone=template.replicas > 1 and bool(template.node_ports()),

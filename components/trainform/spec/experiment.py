@@ -145,8 +145,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     run_as: RunAs | None = Field(default=None, description="User of all containers. Empty: the image's.")
     shared_memory: SharedMemory | None = Field(
         default=None,
-        description="Size of /dev/shm, which counts as memory of the pod; `unlimited` for the memory limit of the pod. "
-        "Empty: 64 MB, often too small.",
+        description="Size of /dev/shm, which counts as memory of the pod; `unlimited` for no size. Empty: 64 MB, often "
+        "too small.",
     )
     queue: Annotated[Annotated[QueueName, Tag(TEXT)] | Annotated[OwnQueue, Tag(MAPPING)], value_shape] = Field(
         default=defaults.QUEUE, description="Name of a queue of the environment, or the fields of a new queue."

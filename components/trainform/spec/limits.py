@@ -118,7 +118,7 @@ class Limits(Model, on_change=OnChange.NO_OBJECT):
     )
     host_network: bool = Field(default=False, description="Whether pods may use the node's network.")
     host_paths: list[Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH)]] = Field(
-        default=[], description="Folders of the node that pods may mount."
+        default=[], description="Folders of the node that pods may mount (`host_path`), with all below them."
     )
     volume_types: list[VolumeType] = Field(
         default=USUAL_VOLUMES, description="Types of volumes; `host_paths` is the limit for `hostPath`."

@@ -79,6 +79,10 @@ EXPECTED = {
     "ls /all": "a key token",
     "grep ' /memory ' /proc/mounts | cut -d' ' -f3": "tmpfs",
     "df -k /memory | tail -n1 | awk '{print $2}'": "1024",
+    "grep ' /open ' /proc/mounts | cut -d' ' -f3": "tmpfs",
+    "df -k /open | tail -n1 | awk '{print $2}'": str(16 * 2**20),
+    "stat -c %F /node": "directory",
+    "stat -c '%a %F' /tool; /tool; ls -d /busybox": "555 regular file runs /busybox",
     "cat /disk/init": "from init",
     "wget -qO- http://127.0.0.1:8081/init": "from init",
     "cat /shared/server; echo mine >/shared/everything; stat -c %u /shared/everything": "from server 1000",
@@ -116,7 +120,10 @@ VOLUMES: dict[str, dict[str, Any]] = {
     "info": {"downwardAPI": {"items": FIELDS}},
     "all": {"projected": {"sources": SOURCES}},
     "memory": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
-    "disk": {"emptyDir": {}},
+    "open": {"emptyDir": {"medium": "Memory"}},  # as large as the node's memory: a step has no limit
+    "disk": {"emptyDir": {"sizeLimit": "1Gi"}},
+    "node": {"hostPath": {"path": "/var/lib/made-by-the-kubelet"}},
+    "tool": {"configMap": {"name": "given", "defaultMode": 0o555}},
     "bin": {"emptyDir": {}},
     "shared": {"persistentVolumeClaim": {"claimName": "shared"}},
 }
@@ -130,11 +137,13 @@ ENV = [
     {"name": "POD_NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
     {"name": "LIMIT", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory"}}},
 ]
+TOOL = "#!/busybox sh\necho runs\n"
+FILES = {"tool": {"subPath": "tool", "readOnly": True}}  # a file among those of the image
 CLAIM = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
 LIMITS = {"limits": {"cpu": "500m", "memory": "64Mi"}, "requests": {"cpu": "100m", "memory": "1Mi"}}
 PORT = {"port": 80, "targetPort": 8080}
 OBJECTS: dict[str, list[dict[str, Any]]] = {
-    "configmaps": [{"metadata": {"name": "given"}, "data": {"a": "one", "b": "two"}}],
+    "configmaps": [{"metadata": {"name": "given"}, "data": {"a": "one", "b": "two", "tool": TOOL}}],
     "secrets": [{"metadata": {"name": "given"}, "stringData": {"key": "hunter2"}}],
     "persistentvolumeclaims": [{"metadata": {"name": "shared"}, "spec": CLAIM}],
     "services": [
@@ -186,7 +195,7 @@ def printed(api: Api, server: str) -> dict[str, str]:
         securityContext={"runAsUser": 1000},
         initContainers=[_container("echo from init >/disk/init", "init", volumeMounts=disk), sidecar],
         volumes=[{"name": name, **source} for name, source in VOLUMES.items()],
-        volumeMounts=[{"name": name, "mountPath": f"/{name}"} for name in VOLUMES],
+        volumeMounts=[{"name": name, "mountPath": f"/{name}", **FILES.get(name, {})} for name in VOLUMES],
         env=ENV,
         envFrom=[{"prefix": "CONFIG_", "configMapRef": {"name": "given"}}],
         resources=LIMITS,
