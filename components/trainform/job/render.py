@@ -24,7 +24,7 @@ from trainform.backends.gangs import CRDS as QUEUE_CRDS
 from trainform.backends.gangs import queue_manifest
 from trainform.backends.judged import judged_job, with_waivers
 from trainform.backends.notes import job_notes, patched_endings
-from trainform.backends.refusals import placeholder_problems, size_problems, support_problems
+from trainform.backends.refusals import overwritten_problems, placeholder_problems, size_problems, support_problems
 from trainform.backends.support import overwritten
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key, with_own_annotations
@@ -94,14 +94,14 @@ def patched_manifests(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest
 def rendered_manifests(plan: Plan) -> list[Manifest]:
     """Return the objects in the order in which they are created, as they are without patches."""
     backend, labels = BACKENDS[plan.backend], experiment_labels(plan)
-    service, pods = plan.rendezvous.service, pod_selector(plan.experiment)
+    service, pods, files = plan.rendezvous.service, pod_selector(plan.experiment), backend.files(plan)
     return [
         *(claim(request, plan.namespace, labels) for request in plan.claims),
         *([rendezvous_service(service, plan.namespace, pods, labels)] if plan.naming.own_service else []),
         *(replica_service(service, plan, backend.INDEX_LABEL) for service in plan.services),
         *_ssh_secret(plan, labels),
         *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),
-        launch_files(plan, backend.files(plan)),
+        *([launch_files(plan, files)] if plan.files or files else []),
         *backend.prerequisites(plan),
         backend.job(plan),
     ]
@@ -256,6 +256,7 @@ def render_job(
         *patch_problems,
         *sizes,
         *placeholder_problems(experiment, valid, backend),
+        *overwritten_problems(experiment, valid, backend),
         *limits.problems,
     )
     of_base = _secrets_of_base(experiment, environment, valid)
