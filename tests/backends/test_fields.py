@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import fitting, job, plan, reasons
+from tests.support.rendering import job_problems
+from tests.support.samples import environment, experiment, fitting, job, plan, reasons
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
@@ -139,3 +140,79 @@ def test_node_affinity(backend: str) -> None:
     }
     nothing = plan(backend=backend, roles={"master": {"node_affinity": {"prefer": {}}}, "worker": {"replicas": 3}})
     assert "affinity" not in template(nothing, "master").spec
+
+
+ENTRYPOINT: dict[str, Any] = {"launcher": {"entrypoint": ["--model", "7b"]}, "roles": {"worker": {"replicas": 3}}}
+
+
+@pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer", "kubeflow"])
+def test_the_entrypoint_of_the_image(backend: str) -> None:
+    """No launch script: the rank is the index, which the operator gives as a field."""
+    made = plan(backend=backend, env={"NCCL_DEBUG": "INFO"}, **ENTRYPOINT)
+    container = main(made, "worker")
+    assert "command" not in container
+    assert container["args"] == ["--model", "7b"]
+    env = {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in container["env"]}
+    assert env["RANK"] == "$(TRAINFORM_REPLICA_INDEX)"
+    assert (
+        env["TRAINFORM_REPLICA_INDEX"]["fieldRef"]["fieldPath"] == f"metadata.labels['{BACKENDS[backend].INDEX_LABEL}']"
+    )
+    names = [entry["name"] for entry in container["env"]]
+    assert names.index("TRAINFORM_REPLICA_INDEX") < names.index("RANK")
+    assert (env["WORLD_SIZE"], env["MASTER_PORT"], env["NCCL_DEBUG"]) == ("3", "29500", "INFO")
+    assert not [name for name in env if name.startswith(("TRAINFORM_KEPT", "TRAINFORM_WAIT"))]
+    assert all(manifest.key != "launch-script" for manifest in job_manifests(made))
+    assert plan(backend=backend, **{**ENTRYPOINT, "launcher": {"entrypoint": []}}).roles[0].args == ()
+
+
+@pytest.mark.parametrize("backend", ["kubeflow", "kubedl"])
+def test_the_entrypoint_of_a_master(backend: str) -> None:
+    """The operator appends the same values, and those of the user would be lost."""
+    alone = {**ENTRYPOINT, "roles": {"master": {"replicas": 1, "accelerators": {"a800": 8}}}}
+    made = plan(backend=backend, **alone)
+    assert "nprocPerNode" not in job(made)["spec"], "WORLD_SIZE would count processes"
+    (pod,) = BACKENDS[backend].pods(made, job_manifests(made))[0]
+    env = {entry["name"]: entry.get("value") for entry in pod["spec"]["containers"][0]["env"]}
+    planned = {variable.name: variable.value for variable in made.roles[0].env}
+    assert (env["WORLD_SIZE"], env["RANK"], env["MASTER_PORT"]) == ("1", "0", planned["MASTER_PORT"])
+    assert env["MASTER_ADDR"] in (planned["MASTER_ADDR"], "localhost")
+    found = reasons(backend=backend, env={"WORLD_SIZE": "9"}, **alone)
+    assert found == {
+        "env.WORLD_SIZE": "the operator sets the variable itself, and its value wins where the image's ENTRYPOINT runs"
+    }
+
+
+def test_the_entrypoint_of_several_pods_on_kubedl() -> None:
+    """A second role for them would be refused too."""
+    (problem,) = job_problems(experiment(backend="kubedl", **ENTRYPOINT), environment())
+    assert problem.path == "roles.worker.replicas"
+    assert problem.fix.startswith("use the backend volcano, jobset, trainer")
+
+
+def test_the_entrypoint_of_an_extra() -> None:
+    roles: dict[str, Any] = {"worker": {"replicas": 2}, "board": {"ranked": False, "args": ["--logdir", "/runs"]}}
+    made = plan(roles=roles)
+    board = main(made, "board")
+    assert ("command" not in board, board["args"]) == (True, ["--logdir", "/runs"])
+    assert "volumeMounts" not in board
+    lost = {**roles, "board": {**roles["board"], "env": {"VC_WORKER_HOSTS": "a"}}}
+    assert set(reasons(roles=lost)) == {"roles.board.env.VC_WORKER_HOSTS"}
+    network = {"host": True, "ports": "per-replica"}
+    tensorflow = {"tensorflow": {"command": ["train"]}}
+    assert set(reasons(roles=roles, launcher=tensorflow, network=network)) == {"roles.board.args"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "path"),
+    [
+        ({"roles": {"a": {}, "b": {"replicas": 2}}}, "roles.b"),
+        ({"roles": {"worker": {"command": ["python"]}}}, "roles.worker.command"),
+        ({"roles": {"worker": {"args": ["--fast"]}}}, "roles.worker.args"),
+        ({"roles": {"worker": {}, "board": {"ranked": False, "args": [], "command": ["x"]}}}, "roles.board.args"),
+        ({"roles": {"worker": {}, "board": {"ranked": False}}}, "roles.board.command"),
+        ({"ssh": {}}, "ssh"),
+        ({"network": {"host": True, "addresses": "service"}}, "network.addresses"),
+    ],
+)
+def test_what_needs_a_launch_script(parts: dict[str, Any], path: str) -> None:
+    assert list(reasons(**{**ENTRYPOINT, **parts})) == [path]

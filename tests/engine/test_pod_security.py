@@ -143,6 +143,7 @@ def test_the_pods_of_every_launcher_are_admitted(backend: str, live: Live, names
     admitted = set()
     every = {name: read("experiments", name) for name in names("experiments")}
     every["jax"] = {**every["resnet"], "launcher": {"jax": {"command": ["python", "/app/train.py"]}}}
+    every["entrypoint"] = {**every["hello"], "launcher": {"entrypoint": ["--epochs", "1"]}}
     for name, data in every.items():
         for field in ("network", "environments", "priority_class"):
             data.pop(field, None)

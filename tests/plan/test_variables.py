@@ -53,11 +53,13 @@ def test_jax() -> None:
 def test_extras_get_the_users_alone(launcher: str) -> None:
     words: dict[str, Any] = {
         "deepspeed": SCRIPT, "torchrun": SCRIPT, "accelerate": SCRIPT, "mpi": {"command": ["python"]},
-        "command": ["python"], "jax": {"command": ["python"]},
+        "command": ["python"], "jax": {"command": ["python"]}, "entrypoint": [],
         "tensorflow": {"command": ["python"], "task_types": {"master": "chief"}},
     }  # fmt: skip
-    assert of({launcher: words[launcher]}, "watcher", env={"NCCL_DEBUG": "INFO"}) == {"NCCL_DEBUG": "INFO"}
-    made = plan(launcher={launcher: words[launcher]}, roles=ROLES)
+    roles = {"worker": EIGHT, "watcher": WATCHER} if launcher == "entrypoint" else ROLES
+    given = of({launcher: words[launcher]}, "watcher", env={"NCCL_DEBUG": "INFO"}, roles=roles)
+    assert given == {"NCCL_DEBUG": "INFO"}
+    made = plan(launcher={launcher: words[launcher]}, roles=roles)
     assert env(made, "watcher").keys() == {"VC_TASK_INDEX"}
 
 

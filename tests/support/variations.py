@@ -374,6 +374,11 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"roles": _ROLES, "launcher": {"jax": {"command": ["train"]}}},
         {"launcher.jax": {"command": ["other"]}, "launcher.jax.command": ["other"]},
     ),
+    ({"roles": _ROLES, "launcher": {"entrypoint": []}}, {"launcher.entrypoint": ["--other"]}),
+    (
+        {"roles": {**_ROLES, "watcher": {"ranked": False, "args": ["--watch"]}}},
+        {"roles.watcher.args": ["--other"]},
+    ),
     (
         {"backend": "trainer", "runtime": {"name": "torch-distributed", "kind": "ClusterTrainingRuntime"}},
         {

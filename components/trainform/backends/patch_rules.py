@@ -109,7 +109,9 @@ class _Rules(Struct, frozen=True):
         gang = [GROUP_ANNOTATION, TASK_ANNOTATION] if by_volcano else []
         return OwnedOfPods(
             variables=frozenset(contract if role.launched else ()),
-            by_operator=self.conventions.of(role.name).appended | self.backend.POD_KEYS | {*gang},
+            by_operator=(self.conventions.of(role) if role.command else self.conventions).appended
+            | self.backend.POD_KEYS
+            | {*gang},
             storage=frozenset(mount.volume for mount in role.mounts),
             devices=self.devices,
             scheduler=SCHEDULER if by_volcano else DEFAULT_SCHEDULER,

@@ -97,6 +97,20 @@ def is_able(backend: Backend, need: str, *, as_said: bool = False) -> bool:
     return need not in backend.LACKS and not falls_short
 
 
+def overwritten_problems(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[Problem]:
+    """Yield the user's variables that the operator sets too, in roles on their image's ENTRYPOINT: no command of
+    trainform restores them."""
+    appended = backend.conventions(plan).appended
+    for role in plan.roles if appended else ():
+        given = {variable.name: variable.origin for variable in role.env if not variable.origin.startswith("launcher.")}
+        for index, init in enumerate(role.init):
+            given |= {name: f"{role.init_path(index)}.env.{name}" for name in init.env}
+        for name in given if not role.command else ():
+            if name in appended:
+                reason = "the operator sets the variable itself, and its value wins where the image's ENTRYPOINT runs"
+                yield Problem(given[name], None, reason, "remove it, or write a `command` for the role or the launcher")
+
+
 def placeholder_problems(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[Problem]:
     """Yield a problem for each field whose program would get the text `$(RANK)` itself."""
     scripted = {name for names in SCRIPT_VARIABLES[plan.launcher] for name in names.split(", ")}

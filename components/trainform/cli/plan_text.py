@@ -153,7 +153,8 @@ def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
     fewer = f", starts with {role.min_available} of them" if role.min_available < role.replicas else ""
     yield from wrapped(f"Role {role.name}: {pods}, {_ranks(role)}{fewer}", width)
     room = width - LABEL
-    runs = role.args if role.launched else role.command
+    entrypoint = () if role.command else ("ENTRYPOINT",)
+    runs = (*entrypoint, *(role.args if role.launched or entrypoint else role.command))
     rows: dict[str, list[str]] = {
         "pods": wrapped(_names(plan, role), room),
         "image": wrapped(role.image, room),

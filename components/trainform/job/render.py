@@ -23,7 +23,7 @@ from trainform.backends.gangs import CRDS as QUEUE_CRDS
 from trainform.backends.gangs import admission_problems, queue_manifest
 from trainform.backends.judged import judged_job, with_waivers
 from trainform.backends.notes import job_notes, patched_endings
-from trainform.backends.refusals import placeholder_problems, size_problems, support_problems
+from trainform.backends.refusals import overwritten_problems, placeholder_problems, size_problems, support_problems
 from trainform.backends.support import overwritten
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key, with_own_annotations
@@ -98,7 +98,7 @@ def patched_manifests(plan: Plan, rendered: Iterable[Manifest]) -> list[Manifest
 def rendered_manifests(plan: Plan) -> list[Manifest]:
     """Return the objects in the order in which they are created, as they are without patches."""
     backend, labels = BACKENDS[plan.backend], experiment_labels(plan)
-    service, pods = plan.rendezvous.service, pod_selector(plan.experiment)
+    service, pods, files = plan.rendezvous.service, pod_selector(plan.experiment), backend.files(plan)
     job = backend.job(plan)
     # a job that is made suspended is for another controller to start
     switched = tuple(path for path in backend.SUSPENDED if any(True for _ in places(job.body, path)))
@@ -109,7 +109,7 @@ def rendered_manifests(plan: Plan) -> list[Manifest]:
         *_ssh_secret(plan, labels),
         *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),
         *([user_files(plan)] if plan.mounted_files else []),
-        launch_files(plan, backend.files(plan)),
+        *([launch_files(plan, files)] if plan.files or files else []),
         *backend.prerequisites(plan),
         structs.replace(job, switched=switched) if switched else job,
     ]
@@ -260,6 +260,7 @@ def render_job(
         *patch_problems,
         *sizes,
         *placeholder_problems(parts, valid, backend),
+        *overwritten_problems(parts, valid, backend),
         *limits.problems,
     )
     problems = (*dict.fromkeys(in_file(problem, draft) for problem in found_problems),)

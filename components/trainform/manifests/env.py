@@ -59,9 +59,12 @@ class PodConventions(Struct, frozen=True, dict=True):
     spared: Mapping[str, frozenset[str]] = {}
     job_deadline: bool = False
 
-    def of(self, role: str) -> PodConventions:
-        """Return the same for the pods of one role."""
-        spared = self.spared.get(role)
+    def of(self, role: RolePlan) -> PodConventions:
+        """Return the same for the pods of one role. If the image's own ENTRYPOINT starts them, no command restores
+        variables: the operator's have the values of the plan, and `refusals` reports those of the user."""
+        if not role.command:
+            return structs.replace(self, appended=frozenset(), computed=frozenset(), spared={})
+        spared = self.spared.get(role.name)
         return structs.replace(self, appended=self.appended - spared, spared={}) if spared else self
 
     @functools.cached_property

@@ -132,7 +132,7 @@ def key_mounts(role: RolePlan) -> dict[str, list[VolumeMount]]:
 def needs_files(role: RolePlan) -> bool:
     """Return True if the pods mount the launch files, since one of them starts the pods, keeps them running or runs in
     a step before."""
-    return role.launched or role.stays or bool(role.checkouts or role.in_first_pod)
+    return role.scripted or role.stays or bool(role.checkouts or role.in_first_pod)
 
 
 def needs_hostfile(plan: Plan, role: RolePlan) -> bool:
@@ -193,12 +193,12 @@ RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}
 
 def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> PodTemplate:
     """Return metadata and spec of the group's pods, with the user's merge patch, which `patch_rules` has checked."""
-    return _renamed(conventions.of(role.name), user_template(plan, role, group, conventions))
+    return _renamed(conventions.of(role), user_template(plan, role, group, conventions))
 
 
 def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> PodTemplate:
     """Return the same as users know it: the main container is called `main` on every operator."""
-    conventions = conventions.of(role.name)
+    conventions = conventions.of(role)
     template: PodTemplate = {
         "metadata": without_empty(
             {"labels": {**role.labels, **own_labels(plan, role, group)}, "annotations": role.annotations}

@@ -132,11 +132,16 @@ class Layout(Struct, frozen=True, dict=True):
     rank_offsets: dict[str, int]  # rank of each role's first pod
     first_ranked: str  # role of rank 0
     launching: str | None  # role whose pod starts all processes over SSH; None if every pod starts its own
-    launched: frozenset[str]  # roles whose pods a launch script starts
+    launched: frozenset[str]  # roles whose pods the launcher starts
     ssh_roles: tuple[str, ...]  # roles that get the SSH identity
     tf_config: bool  # whether the plan computes TF_CONFIG
     ending: str | None  # role whose success should end the job; None if all pods end it together
     policies: dict[str, tuple[Policy, ...]]  # lifecycle policies of each role
+
+    @property
+    def scripted(self) -> frozenset[str]:
+        """Return the roles whose pods a launch script starts: none where the image's own ENTRYPOINT runs."""
+        return self.launched if self.experiment.launcher.entrypoint is None else frozenset()
 
     def per_replica(self, role: str) -> bool:
         """Return True if each replica of the role has its own ports, and so its own template."""

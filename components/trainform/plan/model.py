@@ -212,13 +212,14 @@ class RolePlan(Struct, frozen=True):
     """One role. `group`: the operator's name for it, which is part of the names of its pods.
 
     `rank_offset`: the rank of the first pod; None if the plan assigns none: an unranked role has none, and in an
-    elastic job torchrun assigns them. `ports`: one set for all replicas, or one for each (`per_replica`). `launched`: a
-    launch script starts the pods. `stays`: a pod that succeeds keeps running until the job ends. `counted`: the job
-    ends when as many pods have succeeded as the role has. `prepared`: the steps of `prepare` with which `init` begins.
-    `in_first_pod`: those of them that a script leaves out in other pods of the role. `restart`: the pods' own policy.
-    `resources`: what each pod requests. `limits`: the most that it can use of some of them.
-    `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the role's own `restart` limits how often
-    its containers start. `written`: the role of the file, of which it may be the first pod alone (`plan.split`).
+    elastic job torchrun assigns them. `command`: empty for the image's own ENTRYPOINT. `ports`: one set for all
+    replicas, or one for each (`per_replica`). `launched`: the launcher starts the pods. `stays`: a pod that succeeds
+    keeps running until the job ends. `counted`: the job ends when as many pods have succeeded as the role has.
+    `prepared`: the steps of `prepare` with which `init` begins. `in_first_pod`: those of them that a script leaves out
+    in other pods of the role. `restart`: the pods' own policy. `resources`: what each pod requests. `limits`: the most
+    that it can use of some of them. `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the
+    role's own `restart` limits how often its containers start. `written`: the role of the file, of which it may be the
+    first pod alone (`plan.split`).
     """
 
     name: str
@@ -263,6 +264,11 @@ class RolePlan(Struct, frozen=True):
     annotations: dict[str, str]
     overrides: dict[str, Any]
     written: str
+
+    @property
+    def scripted(self) -> bool:
+        """Return True if a launch script starts the pods."""
+        return self.launched and bool(self.command)
 
     def rank(self, index: int) -> int | None:
         """Return the rank of the pod with this index; None if the plan assigns no ranks to the role."""

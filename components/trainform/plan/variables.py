@@ -91,9 +91,10 @@ _RANKED = (
     Variable(RANK_OFFSET, "rank of the role's first pod", _static(lambda layout, role: str(layout.rank_offsets[role]))),
     Variable(OWN_ADDRESS, "behind a Service: the name by which rank 0 knows itself", _own_address),
 )
+_SIZE = Variable("WORLD_SIZE", "nodes: pods of ranked roles", _static(_nodes))
 _OF_EVERY_POD = (
     *_MASTER,
-    Variable("WORLD_SIZE", "nodes: pods of ranked roles", _static(_nodes)),
+    _SIZE,
     *_PROCESSES,
     *_RANKED,
 )
@@ -178,6 +179,7 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
     "tensorflow": (*_TENSORFLOW, _WAIT),
     "jax": (*_MASTER, Variable("JAX_NUM_PROCESSES", "nodes: one process on each", _nodes), *_RANKED, _WAIT),
     "command": (*_OF_EVERY_POD, _WAIT),
+    "entrypoint": (*_MASTER, _SIZE, Variable("RANK", "index of the pod", lambda layout, role: f"$({REPLICA_INDEX})")),
 }
 """Variables of the pods that a launcher starts, by the launcher's name."""
 

@@ -114,6 +114,27 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
         yield Problem(f"roles.{first_ranked(experiment)}", None, reason, "put it last")
 
 
+def entrypoint_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
+    """Yield what needs a launch script, which a job on the image's own ENTRYPOINT does not have."""
+    if experiment.launcher.entrypoint is None:
+        return
+    fix = "remove it, or start the program by `launcher: {command: […]}`"
+    for role in plan.ranked[1:]:
+        reason = (
+            "the launcher `entrypoint` has one ranked role: without a launch script, the index of a pod is its rank"
+        )
+        together = f"make it one role with {plan.ranked[0].name}, or start the program by `launcher: {{command: […]}}`"
+        yield Problem(f"roles.{role.name}", None, reason, together)
+    if experiment.roles[plan.ranked[0].name].command is not None:
+        reason = "the command replaces the ENTRYPOINT, which the launcher names"
+        yield Problem(f"roles.{plan.ranked[0].name}.command", None, reason, fix)
+    if experiment.ssh is not None:
+        yield Problem("ssh", None, "sshd is started by the launch script, and `entrypoint` has none", fix)
+    if plan.services and experiment.network.host:
+        reason = "behind its Service rank 0 opens another port than its peers call; only a launch script can say so"
+        yield Problem("network.addresses", "service", reason, fix)
+
+
 def restart_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """Yield values of `restart` that the launcher cannot follow."""
     if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
@@ -209,9 +230,19 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
             yield Problem(f"roles.{name}.replicas", 0, reason, "write 1 or more, or `ranked: false`")
         # an unknown role that launches may mean this one
         launches = plan.launches not in (None, *experiment.roles) or name == plan.launches
-        if not role.ranked and role.command is None and not launches:
+        if not role.ranked and role.command is None and role.args is None and not launches:
             reason = "the command is missing: the launcher starts ranked roles only"
-            yield Problem(f"roles.{name}.command", None, reason, "add `command: […]`")
+            fix = "add `command: […]`, or `args: […]` for the ENTRYPOINT of the image"
+            yield Problem(f"roles.{name}.command", None, reason, fix)
+        if role.args is not None and (role.ranked or name == plan.launches or role.command is not None):
+            alone = role.command is None
+            reason = (
+                "the launcher starts the role" if alone else "the role has a command, which replaces the ENTRYPOINT"
+            )
+            fix = (
+                "write the words in the launcher (`launcher: {entrypoint: […]}`)" if alone else "add them to `command`"
+            )
+            yield Problem(f"roles.{name}.args", None, f"the arguments have no place: {reason}", f"remove it; {fix}")
         if role.min_available is not None and role.min_available > role.replicas:
             reason = f"the number is more than the replicas of the role ({role.replicas})"
             yield Problem(f"roles.{name}.min_available", role.min_available, reason, f"write {role.replicas} or less")
@@ -250,5 +281,6 @@ RULES: tuple[Rule, ...] = (
     _names,
     reference_problems, job_queue_problems, metadata_problems,
     mount_problems, port_problems, rendezvous_problems, address_problems, ssh_problems,
-    _env, _ranks, accelerate_problems, ssh_launcher_problems, tensorflow_problems, restart_problems
+    _env, _ranks, accelerate_problems, ssh_launcher_problems, entrypoint_problems,
+    tensorflow_problems, restart_problems
 )  # fmt: skip

@@ -9,7 +9,7 @@ from trainform.spec.base_model import Command, Model, NonEmpty, OnChange, OneOf,
 from trainform.spec.names import Label
 from trainform.spec.refusal import refusal
 
-LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpi", "tensorflow", "jax", "command")
+LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpi", "tensorflow", "jax", "command", "entrypoint")
 
 Arguments = Annotated[
     list[Text], Field(description="Words passed on unchanged. Default none. A change makes a new revision.")
@@ -135,6 +135,12 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
         examples=[["python", "/app/train.py"]],
         description="Command of each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT.",
     )
+    entrypoint: list[Text] | None = Field(
+        default=None,
+        examples=[["--model", "llama-8b"]],
+        description="Arguments for the image's own ENTRYPOINT, in place of its CMD, with the same variables. Without a "
+        "launch script, nothing waits for other pods; one ranked role alone. `[]` keeps the CMD.",
+    )
 
     @property
     def kind(self) -> str:
@@ -149,10 +155,10 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
 
     @property
     def program(self) -> list[str]:
-        """Return the command that the launcher runs; empty if it starts a Python script."""
+        """Return the words that run on each ranked pod; empty if the launcher starts a Python script."""
         launcher = next((each for each in (self.mpi, self.tensorflow, self.jax) if each is not None), None)
-        command = self.command if launcher is None else launcher.command
-        return [] if command is None else command
+        words = (None if launcher is None else launcher.command, self.command, self.entrypoint)
+        return next((each for each in words if each is not None), [])
 
     @property
     def over_ssh(self) -> Deepspeed | Mpi | None:

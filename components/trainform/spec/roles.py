@@ -177,7 +177,13 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     )
     image: Image | None = Field(default=None, description="Image of this role. Empty: the experiment's.")
     command: Command | None = Field(
-        default=None, description="Command instead of the launcher; an unranked role needs one. Empty: the launcher."
+        default=None,
+        description="Command instead of the launcher; an unranked role needs it, or `args`. Empty: the launcher.",
+    )
+    args: list[Text] | None = Field(
+        default=None,
+        description="Arguments for the ENTRYPOINT of the image, in an unranked role without a command; `[]` keeps the "
+        "image's CMD. Empty: none.",
     )
     working_dir: AbsolutePath | None = Field(
         default=None, description="Folder in which the command starts, an absolute path. Empty: the image's."

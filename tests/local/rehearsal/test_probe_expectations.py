@@ -44,6 +44,7 @@ def test_every_launcher_has_a_probe() -> None:
             {"jax": {"command": ["/opt/venv/bin/python3.12", "train.py"]}},
             ["/opt/venv/bin/python3.12", f"{MOUNT}/probe_jax.py"],
         ),
+        ({"entrypoint": ["--model", "7b"]}, ["python3", f"{MOUNT}/probe_torch.py", "--with", "torch"]),
         ({"command": ["bash", "train.sh"]}, ["python3", f"{MOUNT}/probe_torch.py", "--with", "torch"]),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

@@ -90,6 +90,7 @@ REFUSED = {
         "torchrun-elastic": "launcher.torchrun.elastic",
         "deepspeed": "launcher.deepspeed",
         "mpi": "launcher.mpi",
+        "entrypoint": "roles.worker.replicas",  # more than one
     }
 }
 

@@ -28,6 +28,7 @@ JOBS: dict[str, dict[str, Any]] = {
         **SERVED,
     },
     "jax": {"launcher": {"jax": {"command": ["/app/train"]}}, **SERVED},
+    "entrypoint": {"launcher": {"entrypoint": ["--train"]}, "roles": {"worker": {"replicas": 2}}},
     "command": {"launcher": {"command": ["/app/train"]}, **SERVED},
 }
 
@@ -38,7 +39,7 @@ def test_every_launcher_is_in_the_contract() -> None:
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_everything_rendered_is_on_the_page(launcher: str) -> None:
-    made = plan(roles=POOL, **JOBS[launcher])
+    made = plan(**{"roles": POOL, **JOBS[launcher]})
     rendered = {variable.name for role in made.roles for variable in role.env}
     assert rendered <= {variable.name for variable in VARIABLES[launcher]}
     assert made.files.keys() <= FILES.keys()
@@ -63,6 +64,7 @@ def test_the_contract_promises_nothing_that_is_never_rendered(launcher: str) -> 
         apart: dict[str, Any] = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
         roles = {"launcher": {"ranked": False}, "worker": {"replicas": 2}}
         further = [plan(backend="kubeflow", launcher=apart, roles=roles)]
-    plans = [plan(roles=POOL, **JOBS[launcher]), plan(roles=POOL, launcher=JOBS[launcher]["launcher"]), *further]
+    job = {"roles": POOL, **JOBS[launcher]}
+    plans = [plan(**job), plan(roles=job["roles"], launcher=job["launcher"]), *further]
     rendered = {variable.name for made in plans for role in made.roles for variable in role.env}
     assert rendered == {variable.name for variable in VARIABLES[launcher]}

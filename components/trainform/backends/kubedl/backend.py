@@ -53,6 +53,7 @@ _NO_NAMES = refused(
     elsewhere=True,
 )
 
+ENTRYPOINT = "launcher.entrypoint"  # of several pods
 _ELASTIC = "KubeDL runs the pods in another way than planned, for programs that the job does not have"
 
 
@@ -142,7 +143,7 @@ class KubeDL(OfReplicaSpecs):
         ),
     }
     READS = frozenset([NETWORK_ANNOTATION, *ELASTIC_ANNOTATIONS])
-    LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
+    LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS, ENTRYPOINT])
 
     def naming(self, experiment: Experiment) -> Naming:
         """Return addresses of the Services that KubeDL makes for pods, without workers of a PyTorchJob; on the host
@@ -162,7 +163,10 @@ class KubeDL(OfReplicaSpecs):
         if static and "master" in kind_of(plan).types and plan.ranked[0].group != "master":
             reason = "the first role is the Master of KubeDL's PyTorchJob, which must have 1 replica"
             fix = (
-                "begin with a role of one replica, `master: {replicas: 1}`, and put the other replicas in a second role"
+                another_backend(ENTRYPOINT)
+                if plan.launcher == "entrypoint"  # which has one ranked role
+                else "begin with a role of one replica, `master: {replicas: 1}`, and put the other replicas in a "
+                "second role"
             )
             yield Problem(f"roles.{plan.ranked[0].name}.replicas", plan.ranked[0].replicas, reason, fix)
         for role in plan.ranked:

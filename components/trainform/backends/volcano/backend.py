@@ -74,7 +74,7 @@ def _rendered_policies(policies: Iterable[Policy]) -> list[dict[str, Any]]:
 def _ending_problems(plan: Plan) -> Iterator[Problem]:
     """Yield problems in jobs with a task for each replica: policies for the end of a task, and images that may have no
     shell for trainform's script."""
-    shells = {role.image for role in plan.roles if role.launched}
+    shells = {role.image for role in plan.roles if role.scripted}
     for role in plan.roles:
         path = f"roles.{role.name}"
         if role.stays:
@@ -82,7 +82,10 @@ def _ending_problems(plan: Plan) -> Iterator[Problem]:
         elif role.per_replica and role.replicas > 1:
             policies = [None if _is_min_success(role, policy) else policy for policy in role.policies]
             yield from _completion_policies(f"{path}.policies", policies, _EACH)
-        if role.stays and role.image not in shells:
+        if role.stays and not role.command:
+            reason = "the role has no command, and a script keeps its pods running with `ports: per-replica`"
+            yield Problem(f"{path}.args", None, reason, "write `command`, or `ports: shared`")
+        elif role.stays and role.image not in shells:
             fix = (
                 "remove it, let one pod end the job (a first role of one replica, or TensorFlow's chief), or write "
                 "`ports: shared`"

@@ -44,11 +44,12 @@ PROBES = {
     "tensorflow": Probe("probe_tensorflow.py"),
     "jax": Probe("probe_jax.py"),
     "command": Probe("probe_torch.py", ("--with", "torch")),
+    "entrypoint": Probe("probe_torch.py", ("--with", "torch")),
 }
 """The probe of each launcher, by the launcher's name."""
 
 # the plan does not know which processes such a program starts itself
-ONE_PER_POD = frozenset({"command", "tensorflow", "jax"})
+ONE_PER_POD = frozenset({"command", "tensorflow", "jax", "entrypoint"})
 
 
 def check_probe(plan: Plan) -> None:
@@ -175,7 +176,9 @@ def insert_probe(
     main.setdefault("env", []).extend({"name": key, "value": value} for key, value in expected.items())
     if own_name is not None:
         main["env"].append({"name": OWN_NAME, **own_name})
-    if _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
+    if not role.command:
+        main |= {"command": [*probe_args(launcher)], "args": []}
+    elif _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
         main["args"] = list(probe_args(launcher))
         if PROBES[plan.launcher].watched:
             main["command"] = ["python3", f"{MOUNT}/{WATCH}", *main["command"]]

@@ -22,6 +22,7 @@ class LauncherName(StrEnum):
     TENSORFLOW = "tensorflow"
     JAX = "jax"
     COMMAND = "command"
+    ENTRYPOINT = "entrypoint"
 
 
 _ONE_ROLE = ("worker: {replicas: $nodes$accelerators}",)
@@ -80,6 +81,11 @@ LAUNCHER_TEXTS = {
     LauncherName.COMMAND: LauncherText(
         "The command runs on each pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT in its environment.",
         "command: [python, /app/train.py]",
+    ),
+    LauncherName.ENTRYPOINT: LauncherText(
+        "The image's own ENTRYPOINT runs on each pod, with the same variables as a command; nothing waits for other "
+        "pods.",
+        "entrypoint: []",
     ),
 }
 

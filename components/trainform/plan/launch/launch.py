@@ -47,6 +47,7 @@ SCRIPT_VARIABLES: dict[str, dict[str, str]] = {
     "jax": _RANKED
     | {"JAX_PROCESS_ID": "`RANK`", "JAX_COORDINATOR_ADDRESS": "`MASTER_ADDR:MASTER_PORT`, which JAX reads itself"},
     "command": _RANKED,
+    "entrypoint": {},
 }
 """The variables that the scripts add to the environment, by launcher, with their meaning."""
 
@@ -71,7 +72,7 @@ FILES = {
 def launch_files(layout: Layout) -> dict[str, str]:
     """Return the files in the launch volume of ranked roles and of the role that launches, by file name."""
     experiment = layout.experiment
-    scripts = dict.fromkeys(script_name(layout, name) for name in experiment.roles if name in layout.launched)
+    scripts = dict.fromkeys(script_name(layout, name) for name in experiment.roles if name in layout.scripted)
     files = {name: _launch_script(layout, name) for name in scripts}
     if any(step.git is not None for step in experiment.prepare):
         files[CHECKOUT_SCRIPT] = script(CHECKOUT_SCRIPT)
@@ -79,10 +80,10 @@ def launch_files(layout: Layout) -> dict[str, str]:
         files[FIRST_POD_SCRIPT] = script(FIRST_POD_SCRIPT)
     if layout.ssh_roles:
         files |= ssh_files(ssh_folder(experiment))
-    peers = _peers(layout)
+    peers = _peers(layout) if scripts else ()
     if peers:
         files[PEERS] = "".join(f"{peer}\n" for peer in peers)
-    if peers or _waits(layout) is not None:
+    if scripts and (peers or _waits(layout) is not None):
         files[WAIT_SCRIPT] = script(WAIT_SCRIPT, ["one-by-one" if len(peers) > 1 else "at-once"])
     if needs_hosts(layout):
         files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
@@ -126,9 +127,9 @@ def script_name(layout: Layout, name: str) -> str:
 
 def container_command(layout: Layout, name: str) -> tuple[str, ...]:
     """Return the container's command: the script for launched roles, the role's own command for the others, () for the
-    image's own command."""
+    image's own ENTRYPOINT."""
     stay = ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{STAY_SCRIPT}") if layout.stays(name) else ()
-    if name in layout.launched:
+    if name in layout.scripted:
         return (*stay, "/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(layout, name)}")
     command = layout.experiment.roles[name].command
     return () if command is None else (*stay, *command)
@@ -140,7 +141,7 @@ def container_args(layout: Layout, name: str) -> tuple[str, ...]:
     if layout.launching is not None:
         return _words(launcher) if name == layout.launching else ()
     if not role.ranked:
-        return ()
+        return () if role.args is None else tuple(role.args)
     return _words(launcher) if role.command is None else tuple(role.command)
 
 
