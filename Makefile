@@ -80,7 +80,7 @@ bench: setup ## Measure what docs/reference/benchmarks.md shows.
 golden: venv ## Write golden manifests, schemas and generated pages again; review the diff.
 	@$(BIN)/trainform schema
 	@$(BIN)/python -m tools.docs
-	@$(BIN)/python -m pytest -q tests/backends --update-golden
+	@$(BIN)/python -m pytest -q tests/backends tests/corpus --update-golden
 
 COMPILE = $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	--upgrade --quiet

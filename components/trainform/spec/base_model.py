@@ -218,6 +218,11 @@ def is_empty(value: object) -> bool:
     return value in (None, [], {})
 
 
+def is_none(value: object) -> bool:
+    """Return True for None: `exclude_if` of such fields whose empty list has a meaning."""
+    return value is None
+
+
 LINE_AS_WORD = "line_as_word"
 """The error type of `command: [python train.py]`; `explain` splits the line into words."""
 

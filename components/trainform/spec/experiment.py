@@ -172,11 +172,13 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     )
     max_run_time: Duration | None = Field(
         default=None,
+        exclude_if=is_empty,
         description="Longest time of the run, after which the job fails. Volcano counts it for each pod, where a "
         "restart begins anew; the other operators for the job, with its wait for nodes. Empty: no limit.",
     )
     clean_pods: Literal["none", "running", "all"] = Field(
         default="running",
+        exclude_if=lambda pods: pods == "running",
         description="Pods that are deleted when the job has ended: those that still run, or all, with their logs; with "
         "`none` they run on, with their accelerators.",
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from trainform import defaults
-from trainform.spec.base_model import Command, Model, NonEmpty, OnChange, OneOf, Text
+from trainform.spec.base_model import Command, Model, NonEmpty, OnChange, OneOf, Text, is_empty, is_none
 from trainform.spec.names import Label
 from trainform.spec.refusal import refusal
 
@@ -127,6 +127,7 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
     )
     jax: Jax | None = Field(
         default=None,
+        exclude_if=is_empty,
         examples=[{"command": ["python", "/app/train.py"]}],
         description="Start a JAX program with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES (pods) and JAX_PROCESS_ID.",
     )
@@ -137,6 +138,7 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
     )
     entrypoint: list[Text] | None = Field(
         default=None,
+        exclude_if=is_none,
         examples=[["--model", "llama-8b"]],
         description="Arguments for the image's own ENTRYPOINT, in place of its CMD, with the same variables. Without a "
         "launch script, nothing waits for other pods; one ranked role alone. `[]` keeps the CMD.",

@@ -5,7 +5,19 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, Tag, model_validator
 
 from trainform import defaults
-from trainform.spec.base_model import MAPPING, TEXT, Command, Model, OnChange, OneOf, Patch, Text, value_shape
+from trainform.spec.base_model import (
+    MAPPING,
+    TEXT,
+    Command,
+    Model,
+    OnChange,
+    OneOf,
+    Patch,
+    Text,
+    is_empty,
+    is_none,
+    value_shape,
+)
 from trainform.spec.names import (
     RESTART,
     AbsolutePath,
@@ -182,11 +194,14 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     )
     args: list[Text] | None = Field(
         default=None,
+        exclude_if=is_none,
         description="Arguments for the ENTRYPOINT of the image, in an unranked role without a command; `[]` keeps the "
         "image's CMD. Empty: none.",
     )
     working_dir: AbsolutePath | None = Field(
-        default=None, description="Folder in which the command starts, an absolute path. Empty: the image's."
+        default=None,
+        exclude_if=is_empty,
+        description="Folder in which the command starts, an absolute path. Empty: the image's.",
     )
     accelerators: dict[Label, Annotated[int, Field(ge=0, le=defaults.MOST_OF_A_NODE)]] = Field(
         default={},
@@ -222,6 +237,7 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     )
     grace_period: Duration | None = Field(
         default=None,
+        exclude_if=is_empty,
         description="Time that its pods have to end after SIGTERM, before SIGKILL; 0s for none. Empty: 30s.",
     )
     max_retry: int | None = Field(
@@ -240,7 +256,9 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         default={}, description="Labels of its nodes, in addition to the environment's."
     )
     node_affinity: NodeAffinity | None = Field(
-        default=None, description="Its nodes by several values of a label, in addition to the selectors. Empty: any."
+        default=None,
+        exclude_if=is_empty,
+        description="Its nodes by several values of a label, in addition to the selectors. Empty: any.",
     )
     tolerations: list[Toleration] = Field(
         default=[], description="Taints that its pods may ignore, in addition to the environment's."
