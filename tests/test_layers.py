@@ -72,7 +72,10 @@ def test_no_operator_is_named_outside_the_backends() -> None:
         for path, tree in trees().items()
         if path.parts[0] not in ADDONS | {"backends"}
     }
-    assert found.pop("defaults.py") - {*defaults.BACKENDS, *defaults.BACKENDS.values(), "volcano"} == set()
+    assert (
+        found.pop("defaults.py") - {*defaults.BACKENDS, *defaults.BACKENDS.values(), *defaults.QUEUE_SYSTEMS.values()}
+        == set()
+    )
     named = {
         name: {match[0].lower() for text in texts for match in OPERATORS.finditer(text)}
         for name, texts in found.items()

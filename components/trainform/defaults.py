@@ -15,7 +15,8 @@ BACKENDS = {
 }
 BACKEND: Final = "volcano"
 ENVIRONMENT = "dev"  # of the demo and of a new project, for which the sandbox stands
-VOLCANO, KUEUE = "volcano", "kueue"  # the queue systems that admit jobs
+NONE, VOLCANO, KUEUE = "none", "volcano", "kueue"  # values of the environment's `admission`
+QUEUE_SYSTEMS = {NONE: "no queue system", VOLCANO: "Volcano", KUEUE: "Kueue"}  # what admits jobs then
 # What a sandbox can run next to the default backend: the other operators, and Kueue.
 ADD_ONS = (*(name for name in BACKENDS if name != BACKEND), KUEUE)
 QUEUE = "default"  # Volcano's scheduler creates this queue when it starts

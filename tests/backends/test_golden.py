@@ -13,6 +13,7 @@ import yaml
 from tests.conftest import ROOT, Golden
 from tests.support.documents import README, write_readme_files
 from tests.support.repository import copy_stacks, names
+from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.cli.main import main
 from trainform.job.check import check_environment, check_experiment
@@ -24,6 +25,12 @@ EXPERIMENTS = names("experiments")
 ENVIRONMENTS = names("environments")
 GOLDEN = ROOT / "tests" / "golden"
 REFUSALS = GOLDEN / "refusals.txt"
+WITHOUT_GANG = [
+    (backend, admission)
+    for backend, made in BACKENDS.items()
+    for admission in made.ADMISSIONS
+    if admission != defaults.VOLCANO
+]
 
 
 def rendered(name: str, backend: str) -> RenderedJob:
@@ -50,6 +57,16 @@ def test_experiments(name: str, backend: str, golden: Golden) -> None:
         assert not path.exists()
     else:
         golden(path, to_yaml(job.manifests))
+
+
+@pytest.mark.parametrize(("backend", "admission"), WITHOUT_GANG)
+def test_other_admissions(backend: str, admission: str, golden: Golden) -> None:
+    """One experiment on each backend that needs no gang of Volcano."""
+    job = check_experiment("sdxl-lora", "dev").or_raise()
+    environment = job.environment.model_copy(update={"admission": admission, "queues": {}})
+    found = render_job(job.experiment.model_copy(update={"backend": backend}), environment)
+    assert not found.problems
+    golden(GOLDEN / "sdxl-lora" / f"{backend}-{admission}.yaml", to_yaml(found.manifests))
 
 
 def test_refusals(golden: Golden) -> None:
@@ -91,4 +108,5 @@ def test_no_file_is_left_over() -> None:
     refused = {f"{name}/{backend}.yaml" for backend in BACKENDS for name in refusals(backend)}
     expected = {f"{name}/{backend}.yaml" for name in EXPERIMENTS for backend in BACKENDS} - refused
     expected |= {f"{name}/platform.yaml" for name in ENVIRONMENTS} | {REFUSALS.name}
+    expected |= {f"sdxl-lora/{backend}-{admission}.yaml" for backend, admission in WITHOUT_GANG}
     assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file()} == expected

@@ -60,7 +60,7 @@ def field_paths(kind: type[BaseModel], path: str = "") -> Iterator[str]:
 
 def _operators() -> Iterator[str]:
     for name, backend in BACKENDS.items():
-        yield item(f"**{name}**: {backend.MAKES}; admitted by {' or '.join(backend.ADMISSIONS)}.")
+        yield item(f"**{name}**: {backend.MAKES}; `admission`: {', '.join(backend.ADMISSIONS)}.")
         yield item(f"Changes in place: {', '.join(f'`{path}`' for path in backend.IN_PLACE)}.", depth=1)
         yield item(f"Ends by: {backend.ENDS}.", depth=1)
 

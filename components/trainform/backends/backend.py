@@ -194,7 +194,7 @@ class Backend(abc.ABC):
     """Init containers that its controller adds and that resolve names with the `nslookup` of their own image."""
 
     ADMISSIONS: ClassVar[tuple[str, ...]] = (defaults.VOLCANO,)
-    """The values of the environment's `admission` that its jobs support: a job waits until all of its pods fit."""
+    """The values of the environment's `admission` that its jobs support."""
 
     SPLITS_LAUNCHER: ClassVar[bool] = True
     """True if pods with different programs need different templates (`plan.split`)."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.backends.support import follows, overwritten
 from trainform.errors import Problem
 from trainform.manifests.manifest import Component, Manifest, object_body, without_empty
@@ -61,28 +62,61 @@ PODGROUP_CRDS = ("podgroups.scheduling.volcano.sh",)
 KUEUE_CRDS = ("localqueues.kueue.x-k8s.io",)
 
 
+_CRDS = {defaults.NONE: (), defaults.VOLCANO: PODGROUP_CRDS, defaults.KUEUE: KUEUE_CRDS}
+
+
 def admission_crds(plan: Plan) -> tuple[str, ...]:
     """Return the custom resource definitions that the environment's admission needs."""
-    return KUEUE_CRDS if plan.admission == defaults.KUEUE else PODGROUP_CRDS
+    return _CRDS[plan.admission]
 
 
 def gang_problems(plan: Plan) -> Iterator[Problem]:
-    """Yield problems with fields that Kueue does not support, and with labels that name another gang or queue than the
-    plan. Kueue's label where Volcano admits jobs is a finding of the rule TF-PLC-2, whatever the backend."""
-    if plan.admission != defaults.KUEUE:
+    """Yield annotations that name another gang than the PodGroup of `pod_group`."""
+    if plan.admission == defaults.VOLCANO:
         yield from overwritten(plan, "trainform", [GROUP_ANNOTATION, TASK_ANNOTATION])
-        return
-    yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
-    fix = "name a LocalQueue of the namespace"
+
+
+_INSTEAD = "use an environment with Volcano's admission"
+_TOPOLOGY = {
+    defaults.NONE: f"remove it, or {_INSTEAD}",
+    defaults.KUEUE: "remove it, or write Kueue's annotation `kueue.x-k8s.io/podset-required-topology` on the roles",
+}
+_WHOLE = {
+    defaults.NONE: "the value lets a part of the pods start, and without admission each pod starts as soon as it fits",
+    defaults.KUEUE: "the value lets a part of the pods start, and Kueue admits all pods of a job or none",
+}
+
+
+_UNSUPPORTED = {
+    defaults.NONE: "a job of this backend always has a PodGroup of Volcano",
+    defaults.VOLCANO: "Volcano makes no gang of the jobs of this backend",
+    defaults.KUEUE: "Kueue has no integration for the jobs of this backend",
+}
+
+
+def admission_problems(plan: Plan) -> Iterator[Problem]:
+    """Yield problems with an admission that the backend does not support, with fields of Volcano if it does not admit
+    the jobs of the environment, and with a label that names another queue of Kueue. That label in other environments is
+    a finding of the rule TF-PLC-2."""
+    if plan.admission not in BACKENDS[plan.backend].ADMISSIONS:
+        able = ", ".join(name for name, other in BACKENDS.items() if plan.admission in other.ADMISSIONS)
+        reason = f"the environment has `admission: {plan.admission}`, and {_UNSUPPORTED[plan.admission]}"
+        yield Problem("backend", plan.backend, reason, f"use one of {able}")
+    elif plan.admission != defaults.VOLCANO:
+        yield from _fields_of_volcano(plan)
+
+
+def _fields_of_volcano(plan: Plan) -> Iterator[Problem]:
+    admits = f"and in this environment {defaults.QUEUE_SYSTEMS[plan.admission]} admits jobs"
+    if plan.admission == defaults.KUEUE:
+        yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
     if plan.queue.request is not None:
-        reason = "the experiment declares a queue of Volcano, and in this environment Kueue admits jobs"
-        yield Problem("queue", None, reason, fix)
+        reason = f"the experiment declares a queue of Volcano, {admits}"
+        yield Problem("queue", None, reason, "name a LocalQueue of the namespace")
     if plan.topology is not None:
-        fix = "remove it, or write Kueue's annotation `kueue.x-k8s.io/podset-required-topology` on the roles"
-        reason = "the field is for Volcano, and in this environment Kueue admits jobs"
-        yield Problem("network.topology", None, reason, fix)
-    reason = "the value lets a part of the pods start, and Kueue admits all pods of a job or none"
-    yield from whole_gang_problems(plan, reason, "use an environment with Volcano's admission")
+        reason = f"the field is for Volcano, {admits}"
+        yield Problem("network.topology", None, reason, _TOPOLOGY[plan.admission])
+    yield from whole_gang_problems(plan, _WHOLE[plan.admission], _INSTEAD)
 
 
 def whole_gang_problems(plan: Plan, reason: str, instead: str) -> Iterator[Problem]:
@@ -92,6 +126,8 @@ def whole_gang_problems(plan: Plan, reason: str, instead: str) -> Iterator[Probl
         if role.min_available == role.replicas:
             continue
         if role.ranked and plan.world.bounds is not None:
+            if plan.admission == defaults.NONE:  # its rendezvous waits for `min_nodes`
+                continue
             path, least = "launcher.torchrun.elastic.min_nodes", plan.world.bounds[0]
             yield Problem(path, least, reason, f"write {plan.world.nodes}, or {instead}")
             return
@@ -99,8 +135,9 @@ def whole_gang_problems(plan: Plan, reason: str, instead: str) -> Iterator[Probl
 
 
 def pod_group(plan: Plan) -> list[Manifest]:
-    """Return the PodGroup of the job: Volcano starts that many pods together or none. With Kueue the list is empty."""
-    if plan.admission == defaults.KUEUE:
+    """Return the PodGroup of the job: Volcano starts that many pods together or none. The list is empty if it does
+    not admit jobs."""
+    if plan.admission != defaults.VOLCANO:
         return []
     spec = {
         "minMember": plan.min_available,
@@ -131,15 +168,15 @@ def topology(limits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def queue_labels(plan: Plan) -> dict[str, str]:
-    """Return labels of the job object with which Kueue suspends the job until its queue has room; empty if Volcano
-    admits jobs."""
+    """Return labels of the job object with which Kueue suspends the job until its queue has room; empty if Kueue does
+    not admit jobs."""
     return {QUEUE_LABEL: plan.queue.name} if plan.admission == defaults.KUEUE else {}
 
 
 def in_gang(plan: Plan, template: PodTemplate, group: str, least: Mapping[str, int]) -> PodTemplate:
-    """Return the pod template of the group as a member of the job's PodGroup; unchanged with Kueue. least:
-    `least_of_groups` of the plan."""
-    if plan.admission == defaults.KUEUE:
+    """Return the pod template of the group as a member of the job's PodGroup; unchanged if Volcano does not admit
+    jobs. least: `least_of_groups` of the plan."""
+    if plan.admission != defaults.VOLCANO:
         return template
     metadata = template["metadata"]
     task = {TASK_ANNOTATION: group} if least else {}

@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import json
 import pickle
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from msgspec import Struct, structs
@@ -21,7 +21,7 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.backend import BACKENDS, Backend, places
 from trainform.backends.gangs import CRDS as QUEUE_CRDS
-from trainform.backends.gangs import queue_manifest
+from trainform.backends.gangs import admission_problems, queue_manifest
 from trainform.backends.judged import judged_job, with_waivers
 from trainform.backends.notes import job_notes, patched_endings
 from trainform.backends.refusals import placeholder_problems, size_problems, support_problems
@@ -253,7 +253,7 @@ def render_job(
     limits = verdict(found, experiment.waivers, environment, today)
     found_problems = (
         *plan_problems(parts, environment, draft),
-        *_admission_problems(draft),
+        *admission_problems(draft),
         *support_problems(experiment, backend.FIELDS),
         *overwritten(draft, "the operator", backend.POD_KEYS),
         *backend.problems(draft),
@@ -304,11 +304,3 @@ def _secrets_of_base(experiment: Experiment, environment: Environment, plan: Pla
         return ()
     found = judge(Judged({}, (), experiment.base.user_set()), environment, [BY_CODE[SECRETS]])
     return tuple(problem_of(judgement, plan, experiment) for judgement in found)
-
-
-def _admission_problems(plan: Plan) -> Iterator[Problem]:
-    if plan.admission not in BACKENDS[plan.backend].ADMISSIONS:
-        able = ", ".join(name for name, other in BACKENDS.items() if plan.admission in other.ADMISSIONS)
-        admission = plan.admission.capitalize()
-        reason = f"{admission} admits the jobs of this environment, and the backend does not support {admission}"
-        yield Problem("backend", plan.backend, reason, f"use one of {able}")

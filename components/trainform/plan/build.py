@@ -116,6 +116,8 @@ def _rendezvous(layout: Layout) -> Rendezvous:
 
 
 def _queue(experiment: Experiment, environment: Environment) -> QueuePlan:
+    if environment.admission == defaults.NONE:
+        return QueuePlan("", None)
     if not isinstance(experiment.queue, OwnQueue):
         return QueuePlan(experiment.queue, None)
     name = experiment.name if experiment.queue.name is None else experiment.queue.name

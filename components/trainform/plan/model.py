@@ -74,7 +74,7 @@ class ClaimPlan(Struct, frozen=True):
 
 
 class QueuePlan(Struct, frozen=True):
-    """The queue of the job. request: None if another stack owns the queue."""
+    """The queue of the job. name: empty without admission. request: None if another stack owns the queue."""
 
     name: str
     request: QueueRequest | None

@@ -95,8 +95,9 @@ def _environment_queues(environment: Environment) -> Iterator[Problem]:
     own_ancestors = _own_ancestors(parents)
     for name, request in environment.queues.items():
         yield from _queue_problems(f"queues.{name}", request, parents, name in own_ancestors, environment)
-    if environment.admission == defaults.KUEUE and environment.queues:
-        reason = "the queues are Volcano's, and in this environment Kueue admits jobs"
+    if environment.admission != defaults.VOLCANO and environment.queues:
+        admits = defaults.QUEUE_SYSTEMS[environment.admission]
+        reason = f"the queues are Volcano's, and in this environment {admits} admits jobs"
         yield Problem("queues", None, reason, "remove them, or write `admission: volcano`")
     if defaults.ROOT_QUEUE in environment.queues:
         reason = "the queue is Volcano's own and cannot be changed"
@@ -105,6 +106,11 @@ def _environment_queues(environment: Environment) -> Iterator[Problem]:
 
 def job_queue_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """Yield the problems of the queue that an experiment names or brings along."""
+    if environment.admission == defaults.NONE:
+        if experiment.queue != defaults.QUEUE:
+            reason = f"in this environment {defaults.QUEUE_SYSTEMS[defaults.NONE]} admits jobs (`admission: none`)"
+            yield Problem("queue", None, reason, "remove it, or use an environment with another admission")
+        return
     name, request = plan.queue.name, plan.queue.request
     known = {**environment.queues, defaults.QUEUE: None}
     if request is not None:

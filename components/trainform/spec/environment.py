@@ -173,9 +173,9 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         json_schema_extra=OnChange.NEW_OBJECTS, description="Name of the environment, second part of stack names."
     )
     backend: BackendName = Field(default=defaults.BACKEND, description="Operator of experiments that name none.")
-    admission: Literal["volcano", "kueue"] = Field(
+    admission: Literal["none", "volcano", "kueue"] = Field(
         default="volcano",
-        description="What holds a job back until all of it fits: Volcano, or Kueue with LocalQueues "
+        description="What holds a job back until all of it fits: Volcano, Kueue with LocalQueues, or nothing "
         "(docs/reference/backends.md).",
     )
     cluster: Cluster = Field(

@@ -160,7 +160,7 @@ def test_a_queue_of_kueue() -> None:
 def test_fields_that_kueue_does_not_support() -> None:
     assert reasons(KUEUE, **JOBSET) == {}
     assert reasons(KUEUE) == {
-        "backend": "Kueue admits the jobs of this environment, and the backend does not support Kueue"
+        "backend": ("the environment has `admission: kueue`, and Kueue has no integration for the jobs of this backend")
     }
     found = reasons(
         KUEUE,

@@ -47,7 +47,7 @@ class JobSet(Backend):
     INDEX_LABEL = jobs.INDEX_LABEL
     JOB_LABEL = jobs.JOB_LABEL
     POD_KEYS = jobs.OWN_KEYS
-    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
+    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE, defaults.NONE)
     SUSPENDED = ("spec.suspend",)
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
     FIELDS: ClassVar[Fields] = {
@@ -102,9 +102,9 @@ class JobSet(Backend):
         return job_manifest(plan, self.API_VERSION, "JobSet", spec, labels=queue_labels(plan))
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
-        """Return the pods. Volcano's gang needs as many as the plan says; Kueue admits all of them."""
+        """Return the pods. Volcano's gang needs as many as the plan says; otherwise all of them are needed."""
         found = jobs.templates(job_body(manifests)["spec"])
-        if plan.admission == defaults.KUEUE:
+        if plan.admission != defaults.VOLCANO:
             return found
         groups = (group for role in plan.roles for group in role.groups())
         return [

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
+from trainform import defaults
 from trainform.backends.backend import Finder, Pods
 from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.kubedl.controller import (
@@ -100,6 +101,7 @@ class KubeDL(OfReplicaSpecs):
     INDEX_LABEL = INDEX
     JOB_LABEL = "job-name"
     POD_KEYS = frozenset([*OWN_LABELS, GROUP_ANNOTATION])
+    ADMISSIONS = (defaults.VOLCANO, defaults.NONE)
     IN_PLACE = ("spec.ttlSecondsAfterFinished",)  # KubeDL never updates PodGroups and pods
     FIELDS: ClassVar[Fields] = {
         **common_fields("KubeDL"),

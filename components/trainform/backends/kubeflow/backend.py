@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
+from trainform import defaults
+from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.kubeflow.controller import (
     GPU,
     KUBEXEC,
@@ -79,6 +80,8 @@ class Kubeflow(OfReplicaSpecs):
     INDEX_LABEL = INDEX
     JOB_LABEL = "training.kubeflow.org/job-name"
     POD_KEYS = frozenset([*OWN_LABELS, GROUP_ANNOTATION, "volcano.sh/task-spec"])
+    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE, defaults.NONE)
+    READS = frozenset([QUEUE_LABEL])
     # The CRD refuses a change of the queue, and a change of a template would not reach pods that run.
     SUSPENDED = ("spec.runPolicy.suspend",)
     IN_PLACE = (
@@ -168,8 +171,11 @@ class Kubeflow(OfReplicaSpecs):
         if plan.host_network:
             specs = {name: {**spec, "template": _listening(plan, spec["template"])} for name, spec in specs.items()}
         spec = {**_OWN_FIELDS[kind.kind](plan), "runPolicy": run_policy(plan, "priorityClass"), kind.field: specs}
-        annotations = {QUEUE_ANNOTATION: plan.queue.name}
-        return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
+        annotations = {QUEUE_ANNOTATION: plan.queue.name} if plan.admission == defaults.VOLCANO else {}
+        labels = queue_labels(plan)
+        return job_manifest(
+            plan, self.API_VERSION, kind.kind, without_empty(spec), labels=labels, annotations=annotations
+        )
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_objects(job_body(manifests))
@@ -222,6 +228,9 @@ def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     """Yield problems with an MPIJob. training-operator writes its hostfile: the workers, and the launcher if it
     requests a GPU, all with the same number of slots."""
+    if plan.admission == defaults.KUEUE:
+        reason = "Kueue admits MPIJobs of the version v2beta1 alone, and this one is v1"
+        yield Problem("launcher.mpi", None, reason, "use the backend jobset or trainer")
     if plan.ssh is not None:
         reason = "an MPIJob does not use SSH: its pods have no DNS names, and `kubectl exec` starts the processes"
         yield Problem("ssh", None, reason, "remove it")

@@ -11,8 +11,9 @@ from typing import Any
 
 from msgspec import structs
 
+from trainform import defaults
 from trainform.backends.backend import Backend, group_and_kind
-from trainform.backends.gangs import PODGROUP_CRDS, SCHEDULER
+from trainform.backends.gangs import SCHEDULER, admission_crds
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, replica_groups
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Support, done_by, no_policies, noted, refused
@@ -42,8 +43,8 @@ class OfReplicaSpecs(Backend):
         return replica_groups(experiment)
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
-        """Return the definitions of the job, and of the PodGroup that the operator makes."""
-        return (f"{kind_of(plan).plural}.{self.DOMAIN}", *PODGROUP_CRDS)
+        """Return the definitions of the job, and those that the admission needs."""
+        return (f"{kind_of(plan).plural}.{self.DOMAIN}", *admission_crds(plan))
 
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
         return kind_of(plan).own_restarts
@@ -89,12 +90,14 @@ def run_policy(plan: Plan, priority_class: str) -> dict[str, Any]:
         "queue": plan.queue.name,
         priority_class: plan.priority_class,
     }
+    by_volcano = plan.admission == defaults.VOLCANO
     return without_empty(
         {
+            "suspend": True if plan.admission == defaults.KUEUE else None,
             "cleanPodPolicy": RUNNING,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
             "backoffLimit": max(limits, default=None),
-            "schedulingPolicy": without_empty(scheduling),
+            "schedulingPolicy": without_empty(scheduling) if by_volcano else None,
         }
     )
 
@@ -121,7 +124,8 @@ def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> di
     """Return the replica spec of a role. The restart policy is moved out of the template: next to it the operator's own
     value `ExitCode` is allowed too, and the operator would overwrite the one in the template, with a warning."""
     template = pod_template(plan, role, next(role.groups()), conventions)
-    spec = {"schedulerName": SCHEDULER, **template["spec"]}
+    scheduler = {"schedulerName": SCHEDULER} if plan.admission == defaults.VOLCANO else {}
+    spec = {**scheduler, **template["spec"]}
     restart = spec.pop("restartPolicy", RESTART_POLICIES[role.restart])
     return {"replicas": role.replicas, "restartPolicy": restart, "template": {**template, "spec": spec}}
 

@@ -85,7 +85,7 @@ class Trainer(Backend):
     INDEX_LABEL = JobSet.INDEX_LABEL
     JOB_LABEL = JobSet.JOB_LABEL
     POD_KEYS = JobSet.POD_KEYS
-    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
+    ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE, defaults.NONE)
     SUSPENDED = ("spec.suspend",)
     IN_PLACE = SUSPENDED
     FIELDS: ClassVar[Fields] = {
@@ -143,7 +143,7 @@ class Trainer(Backend):
         """Yield problems with names, policies and gangs that Trainer does not support, and with an existing runtime."""
         yield from _JOBSET.problems(plan)
         yield from _group_problems(plan)
-        if plan.admission != defaults.KUEUE:
+        if plan.admission == defaults.VOLCANO:
             reason = "the value lets a part of the pods start, and Trainer's gang always has all of them"
             yield from whole_gang_problems(plan, reason, "use another backend")
         if plan.runtime is not None:

@@ -60,7 +60,7 @@ def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
         "numProcPerNode": plan.world.processes // plan.world.nodes,
         "resourcesPerNode": container.get("resources", {}),
     }
-    queue = {} if plan.admission == defaults.KUEUE else {"annotations": {QUEUE_ANNOTATION: plan.queue.name}}
+    queue = {"annotations": {QUEUE_ANNOTATION: plan.queue.name}} if plan.admission == defaults.VOLCANO else {}
     patches = [{"name": role.group, "template": {"spec": {"template": patch(plan, role)}}} for role in plan.roles]
     patched = without_empty({"metadata": queue, "spec": {"replicatedJobs": patches}})
     return {
@@ -73,7 +73,7 @@ def named_spec(plan: Plan, runtime: RuntimePlan) -> dict[str, Any]:
 def named_templates(plan: Plan) -> list[Template]:
     """Return the pod template of each role, with the fields that the experiment sets. The scheduler is the runtime's,
     which `check_runtime` holds against the admission."""
-    scheduler = None if plan.admission == defaults.KUEUE else SCHEDULER
+    scheduler = SCHEDULER if plan.admission == defaults.VOLCANO else None
     return [
         Template(role.replicas, role.min_available, _template(plan, role), scheduler=scheduler) for role in plan.roles
     ]
@@ -238,7 +238,7 @@ def _admission(spec: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
             yield from _gang(spec)
         return
     policy = "has `volcano`" if gang else "has no `volcano`"
-    reason = f"{policy}, and in this environment {plan.admission.capitalize()} admits jobs"
+    reason = f"{policy}, and in this environment {defaults.QUEUE_SYSTEMS[plan.admission]} admits jobs"
     yield Problem("podGroupPolicy", None, reason, "name another runtime")
 
 

@@ -68,10 +68,10 @@ def conventions_of(plan: Plan) -> PodConventions:
 
 
 def runtime_spec(plan: Plan) -> dict[str, Any]:
-    """Return the spec of the TrainingRuntime: everything that a TrainJob cannot set. Trainer makes the PodGroup; its
-    queue is an annotation of the template."""
+    """Return the spec of the TrainingRuntime: everything that a TrainJob cannot set. Trainer makes the PodGroup for
+    Volcano; its queue is an annotation of the template."""
     template, gang = {"spec": _jobset_spec(plan)}, {}
-    if plan.admission != defaults.KUEUE:
+    if plan.admission == defaults.VOLCANO:
         template = {"metadata": {"annotations": {QUEUE_ANNOTATION: plan.queue.name}}, **template}
         gang = {SCHEDULER: without_empty({"networkTopology": plan.topology and topology(plan.topology)})}
     return without_empty({"mlPolicy": ml_policy(plan), "podGroupPolicy": gang, "template": template})

@@ -13,6 +13,8 @@ from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.roles import Toleration
 
 DEFAULT_SCHEDULER = "default-scheduler"
+_SCHEDULERS = {defaults.VOLCANO: defaults.VOLCANO, defaults.KUEUE: DEFAULT_SCHEDULER}
+"""The scheduler of the pods that a queue system admits."""
 Taints = tuple[object, object, object, object]
 """Key, operator, value and effect of a toleration."""
 JOB_LABEL = "metadata.labels.kueue.x-k8s.io/queue-name"
@@ -34,8 +36,8 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
     of_kueue = [named for named in judged.names if named.what == "queue" and named.admission == defaults.KUEUE]
     if environment.admission != defaults.KUEUE:
         yield from _other_admission(of_kueue, environment)
-    needed = DEFAULT_SCHEDULER if environment.admission == defaults.KUEUE else environment.admission
-    for template in judged.templates:
+    needed = _SCHEDULERS.get(environment.admission)
+    for template in judged.templates if needed is not None else ():
         own = template.spec.get("schedulerName")
         chosen = own if own else template.scheduler if template.scheduler else DEFAULT_SCHEDULER
         if chosen != needed:
@@ -47,18 +49,19 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
     in_queue = any(named.template is None for named in of_kueue)
     if environment.admission == defaults.KUEUE and judged.templates and not in_queue:
         reason = (
-            f"no label gives the pods to a queue of {environment.admission.capitalize()}, so they bypass the queues "
-            f"of the environment {environment.name}"
+            f"no label gives the pods to a queue of Kueue, so they bypass the queues of the environment "
+            f"{environment.name}"
         )
         fix = f"add the label with a LocalQueue of the namespace {environment.namespace.name}"
         yield Finding(JOB_LABEL, None, reason, fix, judged.templates[0])
 
 
 def _other_admission(of_kueue: list[Named], environment: Environment) -> Iterator[Finding]:
-    """Yield labels that give jobs or pods to Kueue if Volcano admits jobs, each queue once. If Kueue admits jobs, names
-    of Volcano's queues have no effect: another scheduler places the pods."""
+    """Yield labels that give jobs or pods to Kueue where it does not admit jobs, each queue once. Without Volcano's
+    admission names of its queues have no effect: another scheduler places the pods."""
     for named in {str(named.value): named for named in reversed(of_kueue)}.values():
-        admits = f"in the environment {environment.name} {environment.admission.capitalize()} admits jobs"
+        admitting = defaults.QUEUE_SYSTEMS[environment.admission]
+        admits = f"in the environment {environment.name} {admitting} admits jobs"
         reason = f"it gives the job to a queue of Kueue, and {admits}"
         fix = "remove it, or use an environment with Kueue's admission"
         yield Finding(named.where, named.value, reason, fix, named.template, named.key, everywhere=True)
