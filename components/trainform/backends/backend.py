@@ -22,6 +22,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 EACH = "*"
@@ -224,7 +225,7 @@ class Backend(abc.ABC):
         return {name: name for name in experiment.roles}
 
     @abc.abstractmethod
-    def naming(self, experiment: Experiment) -> Naming:
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return the names of the experiment's pods, and the addresses by which peers reach them."""
 
     @abc.abstractmethod

@@ -178,6 +178,11 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         description="What holds a job back until all of it fits: Volcano, Kueue with LocalQueues, or nothing "
         "(docs/reference/backends.md).",
     )
+    mpi_job: Literal["v1", "v2beta1"] = Field(
+        default="v2beta1",
+        description="MPIJob of the backend kubeflow: `v2beta1` of mpi-operator, or `v1` of training-operator. A "
+        "cluster serves one of the two.",
+    )
     cluster: Cluster = Field(
         default=Cluster(),
         examples=[{"context": "dev-cluster"}],
