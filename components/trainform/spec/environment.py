@@ -180,8 +180,8 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
     )
     mpi_job: Literal["v1", "v2beta1"] = Field(
         default="v2beta1",
-        description="MPIJob of the backend kubeflow: `v2beta1` of mpi-operator, or `v1` of training-operator. A "
-        "cluster serves one of the two.",
+        description="Version of MPI jobs where an operator has two; a cluster serves one of them "
+        "(docs/reference/backends.md).",
     )
     cluster: Cluster = Field(
         default=Cluster(),

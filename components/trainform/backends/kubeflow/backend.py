@@ -65,6 +65,7 @@ class Kubeflow(OfReplicaSpecs):
     DOMAIN = "kubeflow.org"
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
+    OTHERS = (mpi_operator.OPERATOR,)
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
 

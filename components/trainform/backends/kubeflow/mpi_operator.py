@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.backends.backend import OtherOperator
 from trainform.backends.replica_specs.kinds import (
     LAUNCHER,
     copied_template,
@@ -25,6 +26,9 @@ from trainform.manifests.pods import pod_from_template
 from trainform.plan.model import Naming, Plan, RolePlan
 
 API_VERSION = "kubeflow.org/v2beta1"
+OPERATOR = OtherOperator(
+    "mpi-operator", API_VERSION, "mpijobs", "mpi_job: v1   # training-operator's; mpi-operator serves v2beta1"
+)
 NAMING = Naming(pod="{job}-{group}-{index}", address="{pod}.{job}", own_service=False, single=("launcher",))
 LABELS = "training.kubeflow.org/"
 _OF_LAUNCHER = {
