@@ -354,6 +354,10 @@ class Plan(Struct, frozen=True, dict=True):
         """Return the roles by their names."""
         return {role.name: role for role in self.roles}
 
+    def role_path(self, name: str) -> str:
+        """Return the path of a role in the file."""
+        return f"roles.{self.by_name[name].written if name in self.by_name else name}"
+
     @property
     def ranked(self) -> tuple[RolePlan, ...]:
         """Return the roles that form the world, in order of rank."""
