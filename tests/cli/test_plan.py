@@ -70,6 +70,13 @@ def test_an_operator_with_a_gang_for_each_role() -> None:
     assert "the job starts when all pods fit" in " ".join(shown("sdxl-lora").split())
 
 
+def test_a_job_without_admission(tmp_path: Path) -> None:
+    path = tmp_path / "lab.yaml"
+    path.write_text(yaml.safe_dump({**read("environments", "dev"), "admission": "none", "queues": {}}))
+    code, out, _ = run("plan", "sdxl-lora", "-e", str(path), "--set", "backend=jobset")
+    assert (code, "each pod starts when it fits, whether the others fit or not" in " ".join(out.split())) == (0, True)
+
+
 def words(text: str) -> set[str]:
     """What a double click takes."""
     return {word for found in re.split(r"\s+", text) for word in (found, found.rstrip(",:"), *found.split("=", 1))}

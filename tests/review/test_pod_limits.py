@@ -185,6 +185,15 @@ def test_a_queue_of_kueue_that_is_stopped() -> None:
     assert capacity_of(on_kueue(cluster_queue("research", 24, stopped="Hold"))).verdict == "never"
 
 
+def test_a_job_without_admission_waits_in_no_queue() -> None:
+    """Volcano's queue `default` is full, and other jobs are in it."""
+    alone = environment(admission="none", backend="jobset", queues={})
+    job = job_review(None, rendered(alone, **workers(4), launcher={"torchrun": {"script": "/app/train.py"}}))
+    full = live(nodes=tuple(NODES), queues=(live_queue("default", {GPU: "1"}),))
+    capacity = capacity_of(context(job, environment=alone, live=full))
+    assert (capacity.verdict, capacity.queue) == ("now", None)
+
+
 # --- what is not judged
 
 

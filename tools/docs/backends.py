@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 
 from tools.docs.markdown import item, page, paragraph, table
+from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.support import Support
 from trainform.spec.experiment import Experiment
@@ -24,6 +25,18 @@ Labels and annotations of the job change in place on all operators. Replicas cha
 and for an elastic job within its bounds. What other controllers write into a job, such as Kueue's `suspend`, is never \
 a change. `Ends by` matters where some pods never end by themselves: [how a job ends](../explanation/failure.md)."""
 
+ADMISSION = """\
+`admission` of the environment: with `volcano` all pods of a job start together, in a queue of Volcano; `kueue` admits \
+a job that names a LocalQueue when all of it fits. With `none` each pod starts when it fits. It then waits for the \
+names of all pods of the training, `network.wait` at most, and fails with a list of those that are missing: two jobs \
+that each hold half of the nodes both end. The pods of an MPIJob, and workers of KubeDL's PyTorchJob, have no names, \
+so none waits for them.
+
+For training-operator and KubeDL the gang is an option of the operator, `--gang-scheduler-name=volcano`: it must run \
+with it for `volcano`, and without it for `kueue` and `none`. `trainform sandbox up -e ENV` starts them as the \
+environment needs. Kueue admits PyTorchJobs and TFJobs only if its `integrations.frameworks` lists \
+`kubeflow.org/pytorchjob` and `kubeflow.org/tfjob`, which its default does not; of MPIJobs it knows v2beta1 alone."""
+
 LEGEND = """\
 A field that is not in this table does what [its text](fields.md) says on all operators, and so does `yes`. `differs`: \
 in the operator's own way, see below. `noted`: the same, and it may surprise, so `check` and `plan` have a note. \
@@ -38,6 +51,9 @@ def comparison_page() -> str:
         "## Objects and endings",
         "\n".join(_operators()),
         paragraph(REPLICAS),
+        "## Admission",
+        table(("`admission`", *BACKENDS), _admissions()),
+        *map(paragraph, ADMISSION.split("\n\n")),
         "## Where they differ",
         paragraph(LEGEND),
         table(("field", *BACKENDS), _overview()),
@@ -60,9 +76,15 @@ def field_paths(kind: type[BaseModel], path: str = "") -> Iterator[str]:
 
 def _operators() -> Iterator[str]:
     for name, backend in BACKENDS.items():
-        yield item(f"**{name}**: {backend.MAKES}; `admission`: {', '.join(backend.ADMISSIONS)}.")
+        yield item(f"**{name}**: {backend.MAKES}.")
         yield item(f"Changes in place: {', '.join(f'`{path}`' for path in backend.IN_PLACE)}.", depth=1)
         yield item(f"Ends by: {backend.ENDS}.", depth=1)
+
+
+def _admissions() -> Iterator[tuple[str, ...]]:
+    for name in defaults.QUEUE_SYSTEMS:
+        words = ("yes" if name in backend.ADMISSIONS else "refused" for backend in BACKENDS.values())
+        yield (f"`{name}`", *words)
 
 
 def _overview() -> Iterator[tuple[str, ...]]:

@@ -29,7 +29,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
 from trainform.manifests.models import KINDS, METADATA, POD_TEMPLATE, Violation, violations
 from trainform.manifests.pods import PodTemplate, user_template
-from trainform.manifests.templates import Template
+from trainform.manifests.templates import DEFAULT_SCHEDULER, Template
 from trainform.plan.launch.launch import SCRIPT_VARIABLES
 from trainform.plan.model import Group, Plan, RolePlan
 from trainform.plan.variables import VARIABLES
@@ -112,7 +112,7 @@ class _Rules(Struct, frozen=True):
             by_operator=self.conventions.of(role.name).appended | self.backend.POD_KEYS | {*gang},
             storage=frozenset(mount.volume for mount in role.mounts),
             devices=self.devices,
-            scheduler=SCHEDULER if by_volcano else "default-scheduler",
+            scheduler=SCHEDULER if by_volcano else DEFAULT_SCHEDULER,
         )
 
     def _result(

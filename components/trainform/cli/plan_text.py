@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
+from trainform import defaults
 from trainform.console.lines import display_width, escaped, wrapped
 from trainform.errors import Problem
 from trainform.job.render_platform import RenderedPlatform
@@ -306,10 +307,17 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     cost = plan.totals.cost_per_hour
     totals += [] if cost is None else [f"{cost.text} per hour (prices of {cost.as_of})"]
     yield "Totals", f"{', '.join(totals)}"
+    yield "Queue", _queue(plan)
+    yield from (("Patched", f"{path} changes what trainform rendered") for path in plan.overrides)
+
+
+def _queue(plan: Plan) -> str:
+    """Return the queue of the job, and when its pods start."""
+    if plan.admission == defaults.NONE:
+        return "none: each pod starts when it fits, whether the others fit or not"
     own = "" if plan.queue.request is None else " (own)"
     least = "all pods" if plan.min_available == plan.totals.pods else f"{plan.min_available} of {plan.totals.pods} pods"
     starts = f"the job starts when {least} fit, as a gang"
     if plan.naming.gang_of_role and len(plan.roles) > 1:
         starts = "each role starts when all its pods fit, as a gang, one role after the other"
-    yield "Queue", f"{plan.queue.name}{own}, and {starts}"
-    yield from (("Patched", f"{path} changes what trainform rendered") for path in plan.overrides)
+    return f"{plan.queue.name}{own}, and {starts}"

@@ -305,7 +305,7 @@ UNOPENED_FIX = "look at the volcano-controllers deployment and its log"
 
 def _queue(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
     """Check that the queue of the job is open. The state of a new queue is empty until its controller sets it."""
-    if plan.queue.request is not None:
+    if plan.queue.request is not None or plan.admission == defaults.NONE:
         return Outcome()
     name = plan.queue.name
     if plan.admission == defaults.KUEUE:

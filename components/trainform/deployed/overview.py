@@ -121,7 +121,9 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
 
 
 def _queue(record: Record) -> str:
-    """Return the name of the job's queue. An own queue has the experiment's name by default."""
+    """Return the name of the job's queue; "" without admission. An own queue has the experiment's name by default."""
+    if record.environment.get("admission") == defaults.NONE:
+        return ""
     queue = record.experiment.get("queue")
     if not isinstance(queue, Mapping):
         return "" if queue is None else str(queue)

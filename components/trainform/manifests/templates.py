@@ -13,6 +13,7 @@ from trainform import defaults
 from trainform.manifests.manifest import mapping, mappings, quantity
 
 RESOURCE_FIELDS = ("requests", "limits")
+DEFAULT_SCHEDULER = "default-scheduler"
 CONTAINER_FIELDS = ("initContainers", "containers", "ephemeralContainers")
 
 APPARMOR_ANNOTATION = "container.apparmor.security.beta.kubernetes.io/"
@@ -40,6 +41,11 @@ class Template(Struct, frozen=True, dict=True):
         """Return the name of the role, from a label that merge patches must not change; the template's place if it has
         none."""
         return str(self.labels.get(defaults.ROLE_LABEL, self.place))
+
+    @property
+    def scheduled_by(self) -> str:
+        """Return the name of the scheduler that places the pods."""
+        return str(self.spec.get("schedulerName") or self.scheduler or DEFAULT_SCHEDULER)
 
     @property
     def labels(self) -> dict[str, Any]:

@@ -169,6 +169,7 @@ class Naming(Struct, frozen=True):
     ends_by_number: bool = False
     """True if a job that several groups end together ends when as many pods, of any group, have succeeded."""
     mpi_job: str = ""  # version of the job by the environment's field of this name; empty if it has no effect
+    named: bool = True  # every pod of the training has a name in DNS
     gang_of_role: bool = False  # the operator makes a gang of each role, and places one after the other
 
     def pod_name(self, job: str, group: str, index: int) -> str:

@@ -69,7 +69,8 @@ def queue_of(job: JobReview, *, after: bool) -> str:
     """Return Volcano's queue in which the pods wait, before or after; "" if they wait in none."""
     found = _queue_names(job, defaults.VOLCANO, after=after)
     if found and not any(found):
-        return "" if local_queue_of(job, after=after) else defaults.QUEUE
+        pods = (each for state in states_of(job, after=after) for each in state.pods)
+        return defaults.QUEUE if any(each.template.scheduled_by == defaults.VOLCANO for each in pods) else ""
     return next(filter(None, found), "")
 
 

@@ -43,9 +43,10 @@ def test_experiments(backend: str) -> None:
     assert {group for group, _ in wanted} == {group for group, _ in rendered}
 
 
-def test_kueue_needs_no_gangs() -> None:
-    volcano, kueue = (set(experiment_kinds("jobset", admission)) for admission in (defaults.VOLCANO, defaults.KUEUE))
-    assert volcano - kueue == {"podgroups.scheduling.volcano.sh"}
+@pytest.mark.parametrize("admission", [defaults.NONE, defaults.KUEUE])
+def test_other_admissions_need_no_gangs(admission: str) -> None:
+    volcano, other = (set(experiment_kinds("jobset", name)) for name in (defaults.VOLCANO, admission))
+    assert volcano - other == {"podgroups.scheduling.volcano.sh"}
 
 
 def test_environments() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from msgspec import structs
 
 from trainform.errors import InputError
 from trainform.local.sandbox.addons import add_dependencies, chosen_addons
@@ -66,7 +67,7 @@ def test_unknown_add_on_names_are_refused_with_the_known_names() -> None:
         chosen_addons(["kubeflow,ray", "Kueue"])
     [problem] = caught.value.problems
     assert (problem.value, problem.reason) == ("ray, Kueue", "are not add-ons of the sandbox")
-    assert problem.fix == "choose from kubeflow, kueue, jobset, trainer, kubedl, kube-scheduler"
+    assert problem.fix == "choose from kueue, kubeflow, jobset, trainer, kubedl, kube-scheduler"
     assert caught.value.exit_code == 2
 
 
@@ -76,7 +77,7 @@ def test_unknown_add_on_names_are_refused_before_the_folder_is_made(tmp_path: Pa
     refused = subprocess.run([sys.executable, "-m", "trainform", *words], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "ray" in refused.stderr
-    assert "choose from kubeflow, kueue, jobset" in refused.stderr
+    assert "choose from kueue, kubeflow, jobset" in refused.stderr
     assert not folder.exists()
 
 
@@ -112,6 +113,16 @@ def test_add_ons_are_configured_with_loopback_and_their_own_ports_only(name: str
     assert LOOPBACK in text
     used = {int(number) for number in re.findall(r"\b20\d{3}\b", text)}
     assert used == {context.ports[port] for port in addon.ports}
+
+
+@pytest.mark.parametrize("name", ["kubeflow", "kubedl"])
+def test_operators_make_gangs_only_where_volcano_admits_jobs(name: str, tmp_path: Path) -> None:
+    context = _context(tmp_path)
+    with_gangs, without = (
+        ADDONS[name].component.arguments(structs.replace(context, gangs=gangs)) for gangs in (True, False)
+    )
+    assert [each for each in with_gangs if each not in without] == ["--gang-scheduler-name=volcano"]
+    assert {*without} < {*with_gangs}
 
 
 @pytest.mark.parametrize("name", [name for name, addon in ADDONS.items() if addon.configuration is not None])

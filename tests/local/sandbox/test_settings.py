@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from trainform.local.sandbox.settings import NodePool, Taint, settings_from_environment
 from trainform.spec.environment import Environment
 
@@ -57,6 +59,11 @@ def test_there_is_a_pool_for_each_accelerator_kind_and_one_without_accelerators(
     assert cpu.resources == {"cpu": "128", "memory": "1Ti", "pods": "110", "ephemeral-storage": "1Ti"}
     assert settings.storage_classes == ("cephfs-hdd", "cephfs-ssd")
     assert settings.contexts == ("dev-cluster",)
+
+
+@pytest.mark.parametrize(("admission", "gangs"), [("volcano", True), ("kueue", False), ("none", False)])
+def test_operators_make_gangs_as_the_admission_needs(admission: str, gangs: bool) -> None:
+    assert settings_from_environment(_environment(admission=admission), Path("/sandbox")).gangs is gangs
 
 
 def test_labels_and_taints_of_the_whole_cluster_are_on_every_node() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.plan.launch.starting import start
-from tests.support.samples import WITH_EXTRAS, plan, reasons
+from tests.support.samples import WITH_EXTRAS, environment, plan, reasons
+from trainform.plan.launch.scripts import script
 
 ODD = ["--prompt", "a photo of 'sks' \"dog\"", "$HOME", "$(id)", "", "*", "--flag=a b", "line\nfeed", "日本"]
 ELASTIC = {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}
@@ -151,6 +152,62 @@ def test_waiting_for_the_name_of_rank_0(replicas: int, asked: int, tools: Path) 
 def test_an_elastic_job_that_has_one_node_waits_for_more(tools: Path) -> None:
     made = plan(launcher={"torchrun": ELASTIC}, roles={"worker": {"replicas": 1}})
     assert start(made, "worker", 0, tools).asked == [f"wait.sh names {made.job}-worker-0.sdxl-lora"]
+
+
+ALONE = environment(admission="none", queues={})
+FOR_ALL = "wait.sh names /etc/trainform/peers &"
+
+
+def test_every_pod_waits_for_all_without_admission() -> None:
+    """Nothing else keeps pods from holding nodes for a job of which other pods have none. One with a command of its own
+    waits too."""
+    roles = {"master": {"replicas": 1}, "worker": {"replicas": 2, "command": ["python", "/app/serve.py"]}}
+    extra = {"watcher": {"replicas": 1, "ranked": False, "command": ["python", "watch.py"]}}
+    made = plan(
+        cluster=ALONE, backend="jobset", launcher={"torchrun": {"script": "/app/train.py"}}, roles=roles | extra
+    )
+    pods = [f"{made.job}-{pod}.sdxl-lora\n" for pod in ("master-0-0", "worker-0-0", "worker-0-1")]
+    assert made.files["peers"] == "".join(pods)
+    assert made.files["wait.sh"] == script("wait.sh", ["one-by-one"])
+    for name in ("launch.sh", "command.sh"):
+        assert made.files[name].count("wait.sh") == made.files[name].count(FOR_ALL) == 1
+    assert made.by_name["worker"].launched
+    assert not made.by_name["watcher"].launched
+
+
+def test_pods_wait_for_pods_and_not_for_their_services() -> None:
+    """The name of a Service is in DNS without a pod behind it."""
+    made = plan(cluster=ALONE, backend="jobset", network={"addresses": "service"})
+    assert made.files["peers"].splitlines() == [f"{made.job}-worker-0-{index}.sdxl-lora" for index in (0, 1)]
+
+
+@pytest.mark.parametrize("backend", ["jobset", "trainer", "kubeflow"])
+def test_a_pod_that_serves_waits_for_the_one_that_launches(backend: str) -> None:
+    """Which waits for the SSH server of each of them, and so for each pod."""
+    made = plan(cluster=ALONE, backend=backend, launcher={"deepspeed": {"script": "/app/train.py"}}, roles=ROLES)
+    launching = next(pod for pod in made.pods() if pod.role == "master")
+    assert made.files["peers"] == f"{launching.address}\n"
+    assert FOR_ALL in made.files["serve.sh"]
+    assert FOR_ALL not in made.files["launch.sh"]
+    assert "wait.sh ssh /etc/trainform/hostfile" in made.files["launch.sh"]
+    assert made.files["wait.sh"] == script("wait.sh", ["at-once"])
+
+
+@pytest.mark.parametrize(
+    ("backend", "parts"),
+    [
+        ("jobset", {"launcher": {"torchrun": ELASTIC}}),  # its rendezvous waits
+        ("kubedl", {"roles": {"master": {"replicas": 1}, "worker": {"replicas": 2}}}),  # its workers have no names
+    ],
+)
+def test_pods_that_wait_for_rank_0_alone(backend: str, parts: dict[str, Any]) -> None:
+    files = [plan(cluster=cluster, backend=backend, **parts).files for cluster in (ALONE, None)]
+    assert files[0] == files[1]
+
+
+def test_a_single_pod_waits_for_none() -> None:
+    made = plan(cluster=ALONE, backend="jobset", roles={"worker": {"replicas": 1}})
+    assert made.files.keys() == {"launch.sh"}
 
 
 def test_ssh_beside_a_launcher_that_needs_none(tools: Path) -> None:

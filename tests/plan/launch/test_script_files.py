@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import plan
+from tests.support.samples import environment, plan
 from trainform import defaults
 from trainform.plan.launch import scripts
 from trainform.plan.launch.launch import FILES
@@ -19,7 +19,6 @@ from trainform.plan.launch.scripts import script, source
 
 NAMES = sorted(path.name for path in Path(scripts.__file__).parent.glob("*.sh"))
 START = "start.sh"
-SECTIONS = sorted({name for line in re.findall(r"^#: (.*)", source(START), re.MULTILINE) for name in line.split()})
 
 names = pytest.mark.parametrize("name", NAMES)
 
@@ -34,9 +33,14 @@ def shellcheck(text: str) -> str:
     return done.stdout
 
 
+def sections(name: str) -> set[str]:
+    """The names of the script's sections."""
+    return {each for line in re.findall(r"^#: (.*)", source(name), re.MULTILINE) for each in line.split()}
+
+
 def whole(name: str) -> str:
     """The script with all its sections."""
-    return script(name, SECTIONS if name == START else ())
+    return script(name, sections(name))
 
 
 def test_the_three_shells_are_three_programs(shell: Path) -> None:
@@ -75,9 +79,10 @@ WORLDS: list[tuple[dict[str, Any], dict[str, Any]]] = [(launcher, {}) for launch
 ]
 
 
+@pytest.mark.parametrize("where", [{}, {"cluster": environment(admission="none", queues={}), "backend": "jobset"}])
 @pytest.mark.parametrize(("launcher", "network"), WORLDS)
 def test_shellcheck_finds_nothing_in_the_assembled_launch_scripts(
-    launcher: dict[str, Any], network: dict[str, Any]
+    launcher: dict[str, Any], network: dict[str, Any], where: dict[str, Any]
 ) -> None:
     """The sections of start.sh that a job needs, and the line that starts its launcher."""
     roles: dict[str, Any] = {"worker": {"replicas": 2, "accelerators": {"a800": 1}}}
@@ -85,7 +90,7 @@ def test_shellcheck_finds_nothing_in_the_assembled_launch_scripts(
         roles["launcher"] = {"ranked": False}
     elif "deepspeed" in launcher or "mpi" in launcher:
         roles = {"master": {"accelerators": {"a800": 1}}, **roles}
-    files = plan(launcher=launcher, roles=roles, network=network, ssh={}).files
+    files = plan(launcher=launcher, roles=roles, network=network, ssh={}, **where).files
     assembled = {name: files[name] for name in (defaults.LAUNCH_SCRIPT, "command.sh", "serve.sh") if name in files}
     assert defaults.LAUNCH_SCRIPT in assembled
     assert {name: found for name, text in assembled.items() if (found := shellcheck(text))} == {}

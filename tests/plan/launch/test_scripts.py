@@ -20,7 +20,8 @@ from tests.plan.launch.starting import here, run
 from trainform.plan.launch.prepare import SSHD_CONFIG, ssh_files, sshd_config
 from trainform.plan.launch.scripts import script
 
-SESSION, SSHD, WAIT = script("session.sh"), script("sshd.sh"), script("wait.sh")
+SESSION, SSHD, WAIT = script("session.sh"), script("sshd.sh"), script("wait.sh", ["at-once"])
+ONE_BY_ONE = script("wait.sh", ["one-by-one"])
 VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60)
 
 
@@ -74,18 +75,19 @@ def test_a_missing_file_of_variables_is_an_error(shell: Path, tmp_path: Path) ->
     )
 
 
-def test_names_that_are_known(shell: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [WAIT, ONE_BY_ONE])
+def test_names_that_are_known(text: str, shell: Path, tmp_path: Path) -> None:
     hostfile = tmp_path / "hostfile"
     hostfile.write_text("# all of them\n\nlocalhost slots=8\n127.0.0.1 slots=8\nlocalhost")
-    done = run(shell, WAIT, "names", str(hostfile), "localhost", env={"TRAINFORM_WAIT_SECONDS": "20"})
+    done = run(shell, text, "names", str(hostfile), "localhost", env={"TRAINFORM_WAIT_SECONDS": "20"})
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def not_known(shell: Path, *hosts: str, env: Mapping[str, str]) -> list[str]:
+def not_known(shell: Path, *hosts: str, env: Mapping[str, str], text: str = WAIT) -> list[str]:
     """The lines of wait.sh about missing hosts, where the first of these hosts is known. A busy machine gets more
     time."""
     for seconds in (1, 3, 30):
-        done = run(shell, WAIT, "names", *hosts, env={**env, "TRAINFORM_WAIT_SECONDS": str(seconds)})
+        done = run(shell, text, "names", *hosts, env={**env, "TRAINFORM_WAIT_SECONDS": str(seconds)})
         if "timed out" not in done.stderr and f"  {hosts[0]}: " not in done.stderr:
             break
     assert done.returncode == 1
@@ -104,13 +106,38 @@ def test_missing_names_are_reported(shell: Path) -> None:
     assert time.monotonic() - started >= 1
 
 
-def test_a_name_that_comes_later_is_waited_for(shell: Path, tmp_path: Path) -> None:
+def test_missing_names_of_all_pods_are_reported(shell: Path) -> None:
+    why = "its name is not in DNS; its pod has no node, or has not started"
+    hosts = ("localhost", "w-1.trainform.invalid", "w-0.trainform.invalid")
+    assert not_known(shell, *hosts, env={}, text=ONE_BY_ONE) == [
+        f"  w-0.trainform.invalid: {why}",
+        f"  w-1.trainform.invalid: {why}",
+    ]
+
+
+def test_a_known_name_is_not_looked_up_again(shell: Path, tmp_path: Path) -> None:
+    """Sixteen pods that look up the names of all, of which one is missing."""
+    hosts = [f"w-{number}" for number in range(16)]
+    getent = tmp_path / "getent"
+    getent.write_text(f'#!/bin/sh\necho "$2" >>{tmp_path}/asked\n[ "$2" != w-7 ]\n')
+    getent.chmod(0o755)
+    env = {"TRAINFORM_WAIT_SECONDS": "4", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = run(shell, ONE_BY_ONE, "names", *hosts, env=env)
+    assert (done.returncode, "1 of 16 hosts did not answer within 4 s:" in done.stderr) == (1, True)
+    asked = (tmp_path / "asked").read_text().split()
+    assert sorted({*asked}) == sorted(hosts)
+    assert 2 <= asked.count("w-7") <= 5
+    assert len(asked) - asked.count("w-7") == 15
+
+
+@pytest.mark.parametrize("text", [WAIT, ONE_BY_ONE])
+def test_a_name_that_comes_later_is_waited_for(text: str, shell: Path, tmp_path: Path) -> None:
     """Through a getent of the image's that knows it from the second question on."""
     getent = tmp_path / "getent"
     getent.write_text(f'#!/bin/sh\necho x >>{tmp_path}/asked\n[ "$(wc -l <{tmp_path}/asked)" -ge 2 ]\n')
     getent.chmod(0o755)
     env = {"TRAINFORM_WAIT_SECONDS": "30", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    assert run(shell, WAIT, "names", "later", env=env).returncode == 0
+    assert run(shell, text, "names", "later", env=env).returncode == 0
     assert (tmp_path / "asked").read_text() == "x\nx\n"
 
 
@@ -160,9 +187,10 @@ def test_without_ssh_waiting_for_sshd_is_an_error(shell: Path, tmp_path: Path) -
     assert (done.returncode, done.stderr) == (1, "trainform: the image has no ssh; install openssh-client in it\n")
 
 
-def test_the_folder_of_the_state_is_removed(shell: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [WAIT, ONE_BY_ONE])
+def test_the_folder_of_the_state_is_removed(text: str, shell: Path, tmp_path: Path) -> None:
     env = {"TRAINFORM_WAIT_SECONDS": "1", "TMPDIR": str(tmp_path)}
-    assert run(shell, WAIT, "names", "localhost", "w.trainform.invalid", env=env).returncode == 1
+    assert run(shell, text, "names", "localhost", "w.trainform.invalid", env=env).returncode == 1
     assert list(tmp_path.iterdir()) == []
 
 

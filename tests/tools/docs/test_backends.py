@@ -26,9 +26,17 @@ def row(field: str) -> list[str]:
 
 
 def test_a_row_has_a_difference() -> None:
-    rows = re.findall(r"^\| `([^`]*)` \|", PAGE, re.MULTILINE)
+    _, _, fields = PAGE.partition("\n## Where they differ\n")
+    rows = re.findall(r"^\| `([^`]*)` \|", fields, re.MULTILINE)
     assert rows
     assert all(set(row(field)) != {"yes"} for field in rows)
+
+
+def test_the_admissions_that_each_backend_supports() -> None:
+    supported = {name: dict(zip(BACKENDS, row(name), strict=True)) for name in ("none", "volcano", "kueue")}
+    assert {supported["volcano"][name] for name in BACKENDS} == {"yes"}
+    assert [name for name, word in supported["none"].items() if word == "refused"] == ["volcano"]
+    assert [name for name, word in supported["kueue"].items() if word == "refused"] == ["volcano", "kubedl"]
 
 
 def test_fields_below_a_refused_field_are_refused() -> None:

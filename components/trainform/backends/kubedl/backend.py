@@ -146,8 +146,10 @@ class KubeDL(OfReplicaSpecs):
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS])
 
     def naming(self, experiment: Experiment, environment: Environment) -> Naming:
-        """Return addresses of the Services that KubeDL makes for pods; on the host network it draws the ports."""
-        return structs.replace(NAMING, draws_ports=experiment.network.host, gang_of_role=True)
+        """Return addresses of the Services that KubeDL makes for pods, without workers of a PyTorchJob; on the host
+        network it draws the ports."""
+        named = experiment.launcher.tensorflow is not None
+        return structs.replace(NAMING, draws_ports=experiment.network.host, named=named, gang_of_role=True)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Yield problems with roles without a replica type, with a PyTorchJob without a Master, on which KubeDL

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainform.backends.gangs import GROUP_ANNOTATION
+from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER
 from trainform.backends.replica_specs.kinds import (
     JobKind,
     add_port,
@@ -68,7 +68,8 @@ def _pod(job: dict[str, Any], name: str, index: int, port: int) -> dict[str, Any
         "replica-index": str(index),
         **({"job-role": "master"} if name in _MASTER_TYPES else {}),
     }
-    gang = {GROUP_ANNOTATION: f"{metadata['name']}-{name.lower()}"}
+    in_gang = pod_spec.get("schedulerName") == SCHEDULER
+    gang = {GROUP_ANNOTATION: f"{metadata['name']}-{name.lower()}"} if in_gang else {}
     return pod_from_template(pod_name(job, name, index), metadata["namespace"], template, labels, gang)
 
 

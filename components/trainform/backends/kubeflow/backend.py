@@ -139,7 +139,7 @@ class Kubeflow(OfReplicaSpecs):
         launcher starts processes by `kubectl exec`."""
         if experiment.launcher.mpi is None:
             return NAMING
-        first = structs.replace(NAMING, single=("launcher",), agent=KUBEXEC)
+        first = structs.replace(NAMING, single=("launcher",), agent=KUBEXEC, named=False)
         naming = first if environment.mpi_job == "v1" else mpi_operator.NAMING
         return structs.replace(naming, mpi_job=environment.mpi_job)
 

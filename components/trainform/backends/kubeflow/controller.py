@@ -1,7 +1,8 @@
 """The pods that training-operator makes from its jobs, for a rehearsal without a cluster.
 
 Source: training-operator 1.9.3, pkg/controller.v1 (`createNewPod`, `setPodEnv`, `setInitContainer`,
-`genTFConfigJSONStr`, `newLauncher`, `newWorker`, `newConfigMap`), with Volcano as its gang scheduler.
+`genTFConfigJSONStr`, `newLauncher`, `newWorker`, `newConfigMap`), and for pods of
+Volcano's scheduler with its gangs.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from trainform.backends.gangs import GROUP_ANNOTATION
+from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER
 from trainform.backends.replica_specs.kinds import (
     LAUNCHER,
     add_port,
@@ -82,10 +83,10 @@ def _pod(job: dict[str, Any], name: str, index: int) -> dict[str, Any]:
     if kind.port and main_port(kind, template["spec"]) is None:
         add_port(kind, template["spec"])
     _ADDITIONS[job["kind"]](job, name, index, template["spec"])
-    group = {GROUP_ANNOTATION: metadata["name"], "volcano.sh/task-spec": name.lower()}
-    return pod_from_template(
-        pod_name(job, name, index), metadata["namespace"], template, _labels(job, name, index), group
-    )
+    in_gang = template["spec"].get("schedulerName") == SCHEDULER
+    gang = {GROUP_ANNOTATION: metadata["name"], "volcano.sh/task-spec": name.lower()} if in_gang else {}
+    labels = _labels(job, name, index)
+    return pod_from_template(pod_name(job, name, index), metadata["namespace"], template, labels, gang)
 
 
 def _labels(job: dict[str, Any], name: str, index: int) -> dict[str, str]:

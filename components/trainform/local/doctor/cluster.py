@@ -93,7 +93,7 @@ def look_at_environment(request: Request, findings: Findings) -> Finding:
     environment, api = _environment(request), connection(findings)
     named = {
         "Namespace": [environment.namespace.name],
-        "Queue": [] if environment.admission == defaults.KUEUE else [defaults.QUEUE, *environment.queues],
+        "Queue": [defaults.QUEUE, *environment.queues] if environment.admission == defaults.VOLCANO else [],
         "PriorityClass": environment.priority_classes,
         "StorageClass": environment.storage_classes.values(),
         "PersistentVolumeClaim": environment.claims,

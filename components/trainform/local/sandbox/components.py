@@ -32,6 +32,7 @@ class Context(Struct, frozen=True):
     stages: tuple[Path, ...]
     scheduler_configuration: Path
     admission_configuration: Path
+    gangs: bool = True  # see `SandboxSettings`
 
 
 class Component(Struct, frozen=True):

@@ -15,7 +15,7 @@ from trainform.local.docker_daemon import no_real_nodes
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons import add_dependencies, install_addons, sort_by_table
 from trainform.local.sandbox.addons.addon import InstalledAddOn
-from trainform.local.sandbox.addons.addon_table import ADDONS
+from trainform.local.sandbox.addons.addon_table import ADDONS, SCHEDULER
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.cluster_objects import apply_storage_classes
@@ -141,10 +141,11 @@ def _image(progress: Progress) -> str:
 def _merge(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
     """Return the settings with the add-ons and real nodes of the last `up`, and add-ons that others depend on."""
     there = () if before is None else before.settings.addons
-    names = add_dependencies(sort_by_table(there, settings.addons))
+    without_gangs = () if settings.gangs else (SCHEDULER.name,)
+    names = add_dependencies(sort_by_table(there, settings.addons, without_gangs))
     for needed in names:
         if needed not in (*settings.addons, *there):
-            dependents = [name for name in names if needed in ADDONS[name].needs]
+            dependents = [name for name in names if needed in ADDONS[name].needs] or ["jobs without Volcano"]
             progress.note(f"the add-on {needed} is installed too: {' and '.join(dependents)} cannot run without it")
     real = settings.real if settings.real is not None or before is None else before.settings.real
     count = sum(pool.count for pool in settings.pools)
@@ -170,7 +171,7 @@ class Run(Struct, frozen=True):
         rows = all_programs(self.toolchain.control_plane, self.addons)
         expected = {component.name: str(binary) for component, binary in rows.items()}
         running = {process.name: process.binary for process in state.processes if is_running(process)}
-        if not state.complete or not expected.items() <= running.items():
+        if not state.complete or not expected.items() <= running.items() or state.settings.gangs != self.settings.gangs:
             return False
         if _real_nodes_change(state, self.settings) or not self._real_nodes_run(running):
             return False
@@ -239,5 +240,8 @@ def _restart_reason(left: int, before: State | None, settings: SandboxSettings) 
         return f"new in this sandbox: {', '.join(new)}; all components are restarted on its data"
     if before is not None and _real_nodes_change(before, settings):
         return "other real nodes than before; all components are restarted on its data"
+    if before is not None and before.settings.gangs != settings.gangs:
+        made = "gangs" if settings.gangs else "no gangs"
+        return f"operators make {made} from now on; all components are restarted on its data"
     count = len(COMPONENTS) + len(there) + bool(settings.real)
     return f"{left} of {count} components of an earlier start still run; all are restarted"

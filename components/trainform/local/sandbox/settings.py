@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
-from trainform.defaults import NODE_CPU, NODE_MEMORY
+from trainform.defaults import NODE_CPU, NODE_MEMORY, VOLCANO
 
 if TYPE_CHECKING:
     from trainform.spec.environment import Environment
@@ -50,6 +50,7 @@ class SandboxSettings(Struct, frozen=True):
     storage_classes: tuple[str, ...] = ()  # in addition to the default class
     contexts: tuple[str, ...] = ()  # more names for the sandbox in its kubeconfig
     addons: tuple[str, ...] = ()  # names from the table of add-ons, as `chosen_addons` returns them
+    gangs: bool = True  # operators that have an option for gangs make gangs of Volcano
     real: int | None = None  # number of nodes that run as containers; None: as before
 
 
@@ -76,6 +77,7 @@ def settings_from_environment(environment: Environment, folder: Path) -> Sandbox
         pools=tuple(pools),
         storage_classes=tuple(sorted(set(environment.storage_classes.values()))),
         contexts=() if context is None else (context,),
+        gangs=environment.admission == VOLCANO,
     )
 
 

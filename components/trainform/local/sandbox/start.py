@@ -114,7 +114,8 @@ class Start(Struct):
         admission = self.layout.config / "admission.yaml"
         write_private(admission, json.dumps(admission_configuration(real=bool(self.state.settings.real))).encode())
         stages = (*self.control_plane.stages, *sorted(STAGES.glob("*.yaml")))
-        context = Context(self.layout, self.certificates, self.state.ports, stages, scheduler, admission)
+        gangs = self.state.settings.gangs
+        context = Context(self.layout, self.certificates, self.state.ports, stages, scheduler, admission, gangs)
         for addon in self.addons:
             addon.configure(context)
         return context

@@ -26,8 +26,9 @@ from trainform.plan.world import in_world, task_type
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher
 
+PEERS_SECTION = "wait-for-peers"  # of start.sh
 COMMAND_SCRIPT, SERVE_SCRIPT, STAY_SCRIPT, WAIT_SCRIPT = "command.sh", "serve.sh", "stay.sh", "wait.sh"
-TF_CONFIG = "tf_config.json"
+TF_CONFIG, PEERS = "tf_config.json", "peers"
 
 _ACCELERATE_MODES = frozenset(
     f"__{mode}" for mode in ("multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "config_file")
@@ -53,6 +54,7 @@ FILES = {
     SERVE_SCRIPT: "deepspeed, mpi: serves SSH, or waits for the operator's agent",
     WAIT_SCRIPT: "waits for the names and sshd of peers, and reports which is missing and why",
     defaults.HOSTFILE: "`<host> slots=<processes>` for each node by rank: with SSH, and for tensorflow",
+    PEERS: "`admission: none`: the names for which every pod waits",
     TF_CONFIG: "tensorflow: the cluster",
     SSHD_SCRIPT: "starts sshd",
     SSHD_CONFIG: "sshd's configuration",
@@ -75,8 +77,11 @@ def launch_files(layout: Layout) -> dict[str, str]:
         files[FIRST_POD_SCRIPT] = script(FIRST_POD_SCRIPT)
     if layout.ssh_roles:
         files |= ssh_files(ssh_folder(experiment))
-    if _waits(layout) is not None:
-        files[WAIT_SCRIPT] = script(WAIT_SCRIPT)
+    peers = _peers(layout)
+    if peers:
+        files[PEERS] = "".join(f"{peer}\n" for peer in peers)
+    if peers or _waits(layout) is not None:
+        files[WAIT_SCRIPT] = script(WAIT_SCRIPT, ["one-by-one" if len(peers) > 1 else "at-once"])
     if needs_hosts(layout):
         files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
     if layout.tf_config:
@@ -153,10 +158,12 @@ def start_script(launcher: Launcher) -> str:
 
 def _launch_script(layout: Layout, name: str) -> str:
     """Return the content of the script with this name (`script_name`)."""
+    peers = PEERS_SECTION if _peers(layout) else None
     if name == SERVE_SCRIPT:
-        return script("start.sh") + script("serve.sh" if layout.naming.agent is None else "keep_up.sh")
+        waits = [] if peers is None else [peers]
+        return script("start.sh", waits) + script("serve.sh" if layout.naming.agent is None else "keep_up.sh")
     if name == COMMAND_SCRIPT:
-        return _start(layout) + script("command.sh")
+        return _start(layout, peers) + script("command.sh")
     return _start(layout, _waits(layout)) + script(start_script(layout.experiment.launcher), without=_left_out(layout))
 
 
@@ -204,9 +211,30 @@ def _waits(layout: Layout) -> str | None:
         if experiment.runtime is not None:
             return "wait-for-sshd-of-runtime" if _mpi_hosts(layout) else None
         return "wait-for-sshd" if layout.ssh_roles and layout.naming.agent is None else None
+    if _peers(layout):
+        return PEERS_SECTION
     if layout.world.nodes == 1 and not experiment.elastic:
         return None
     return "wait-for-rank-0" if experiment.launcher.tensorflow is None else "wait-for-names"
+
+
+def _peers(layout: Layout) -> list[str]:
+    """Return the names for which every pod waits where nothing holds the job back until all of its pods fit: those of
+    all pods that a launch script starts, or of the one that launches, which itself waits for the others. Empty for an
+    elastic job, whose rendezvous waits, and where the operator gives pods no names."""
+    experiment, launching = layout.experiment, layout.launching
+    if layout.environment.admission != defaults.NONE or experiment.elastic or not layout.naming.named:
+        return []
+    if launching is not None:
+        serving = layout.launched - {launching}
+        return [layout.pod_address(launching, 0)] if serving and launching in experiment.roles else []
+    pods = [
+        layout.pod_address(name, index)
+        for name, role in experiment.roles.items()
+        if name in layout.launched
+        for index in range(role.replicas)
+    ]
+    return pods if len(pods) > 1 else []
 
 
 def _mpi_hosts(layout: Layout) -> bool:

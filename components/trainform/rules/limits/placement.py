@@ -7,12 +7,12 @@ from typing import Any
 
 from trainform import defaults
 from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.templates import DEFAULT_SCHEDULER
 from trainform.rules.limits.resources import Demand, with_demands
 from trainform.rules.limits.rule import Finding, Judged, Named, not_allowed
 from trainform.spec.environment import Accelerator, Environment
 from trainform.spec.roles import Toleration
 
-DEFAULT_SCHEDULER = "default-scheduler"
 _SCHEDULERS = {defaults.VOLCANO: defaults.VOLCANO, defaults.KUEUE: DEFAULT_SCHEDULER}
 """The scheduler of the pods that a queue system admits."""
 Taints = tuple[object, object, object, object]
@@ -38,8 +38,7 @@ def scheduler(judged: Judged, environment: Environment) -> Iterator[Finding]:
         yield from _other_admission(of_kueue, environment)
     needed = _SCHEDULERS.get(environment.admission)
     for template in judged.templates if needed is not None else ():
-        own = template.spec.get("schedulerName")
-        chosen = own if own else template.scheduler if template.scheduler else DEFAULT_SCHEDULER
+        chosen = template.scheduled_by
         if chosen != needed:
             reason = (
                 f"the scheduler is not {needed}, so the pods bypass the queues of the environment {environment.name}"

@@ -108,7 +108,7 @@ def _cluster_objects(plan: Plan, specs: Sequence[Mapping[str, Any]]) -> Iterator
         yield _object("ClusterQueue", CLUSTER_QUEUE, api=KUEUE.api_version, spec={"namespaceSelector": {}})
         spec = {"clusterQueue": CLUSTER_QUEUE}
         yield _object("LocalQueue", plan.queue.name, namespace, api=KUEUE.api_version, spec=spec)
-    elif plan.queue.name != "default":
+    elif plan.admission == defaults.VOLCANO and plan.queue.name != defaults.QUEUE:
         yield _object("Queue", plan.queue.name, api=QUEUE_API, spec=WITHOUT_LIMITS)
     for name in _names(specs, lambda spec: [spec.get("priorityClassName")]):
         yield _object("PriorityClass", name, api="scheduling.k8s.io/v1", value=0)

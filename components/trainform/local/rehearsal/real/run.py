@@ -103,7 +103,8 @@ def _start_nodes(
     addons = [plan.backend] if plan.backend in ADDONS else []
     addons += [defaults.KUEUE] if plan.admission == defaults.KUEUE else []
     pool = structs.replace(default_pools()[0], name="node", count=count)
-    settings = SandboxSettings(folder, (pool,), addons=sort_by_table(addons), real=count)
+    gangs = plan.admission == defaults.VOLCANO
+    settings = SandboxSettings(folder, (pool,), addons=sort_by_table(addons), gangs=gangs, real=count)
     if before is None:
         progress.note(f"real nodes are started, for later rehearsals too; `{STOP.format(folder=folder)}` stops them")
     up(settings, ensure(progress), progress)

@@ -45,6 +45,11 @@ def _configuration(api_version: str, context: Context, name: str) -> dict[str, A
     }
 
 
+def _gangs(context: Context) -> list[str]:
+    """Return the option of an operator that then makes a gang of every job, and gives its pods to Volcano."""
+    return ["--gang-scheduler-name=volcano"] if context.gangs else []
+
+
 def _webhooks_admit(path: str, kind: str, spec: Manifest) -> Ready:
     return lambda api, ports: webhooks_admit(api, path, kind, spec)
 
@@ -53,7 +58,7 @@ def _listens(name: str) -> Ready:
     return lambda api, ports: is_open(ports[name])
 
 
-# --- training operator (kubeflow.org/v1): PyTorchJob, TFJob and MPIJob with gang scheduling by Volcano
+# --- training operator (kubeflow.org/v1): PyTorchJob, TFJob and MPIJob
 
 _OPERATOR = "training-operator"
 # TFJob last: MPIJob has no webhook (1.9), and when the webhook of the last kind answers, all answer.
@@ -66,7 +71,8 @@ def _operator_arguments(context: Context) -> list[str]:
     arguments += [f"--webhook-server-port={context.ports[_OPERATOR]}"]
     arguments += [f"--cert-dir={WebhookCertificates(context.layout.pki).folder}"]
     arguments += [f"--health-probe-bind-address={LOOPBACK}:{context.ports[_health(_OPERATOR)]}"]
-    return [*arguments, *(f"--enable-scheme={kind}" for kind in _OPERATOR_KINDS)]
+    arguments += [f"--enable-scheme={kind}" for kind in _OPERATOR_KINDS]
+    return [*arguments, *_gangs(context)]
 
 
 KUBEFLOW = AddOn(
@@ -85,11 +91,19 @@ KUBEFLOW = AddOn(
     ),
 )
 
-# --- Kueue: admits Jobs, JobSets and TrainJobs that name a queue. It does not manage single pods.
+# --- Kueue: admits the jobs of these frameworks that name a queue. It does not manage single pods.
 
 _KUEUE = "kueue-controller-manager"
 _KUEUE_NAMESPACE = "kueue-system"
 _KUEUE_CERTIFICATES = "kueue-webhook-server-cert"
+_KUEUE_FRAMEWORKS = (
+    "batch/job",
+    "jobset.x-k8s.io/jobset",
+    "kubeflow.org/mpijob",  # v2beta1 alone
+    "kubeflow.org/pytorchjob",
+    "kubeflow.org/tfjob",
+    "trainer.kubeflow.org/trainjob",
+)
 
 
 def _kueue_configuration(context: Context) -> dict[str, Any]:
@@ -102,7 +116,7 @@ def _kueue_configuration(context: Context) -> dict[str, Any]:
         # Its API of pending workloads would listen on all interfaces and write below the root folder.
         "featureGates": {"VisibilityOnDemand": False},
         "clientConnection": {"qps": 300, "burst": 500},
-        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob"]},
+        "integrations": {"frameworks": [*_KUEUE_FRAMEWORKS]},
     }
 
 
@@ -135,7 +149,8 @@ KUEUE = AddOn(
             "ValidatingWebhookConfiguration": "kueue-validating-webhook-configuration",
         },
         resources=frozenset(
-            {"clusterqueues", "cohorts", "resourceflavors", "workloads", "jobs", "jobsets", "trainjobs"}
+            {"clusterqueues", "cohorts", "resourceflavors", "workloads"}
+            | {f"{framework.rpartition('/')[2]}s" for framework in _KUEUE_FRAMEWORKS}
         ),
     ),
     configuration=_kueue_configuration,
@@ -242,14 +257,14 @@ TRAINER = AddOn(
     configuration=_trainer_configuration,
 )
 
-# --- KubeDL (training.kubedl.io/v1alpha1): jobs with gang scheduling by Volcano. It has no webhooks.
+# --- KubeDL (training.kubedl.io/v1alpha1). It has no webhooks.
 
 _KUBEDL = "kubedl"
 
 
 def _kubedl_arguments(context: Context) -> list[str]:
     # auto: served kinds only. With all kinds KubeDL (0.5) waits for a CRD of OpenKruise, and ends.
-    arguments = ["--enable-leader-election=false", "--workloads=auto", "--gang-scheduler-name=volcano"]
+    arguments = ["--enable-leader-election=false", "--workloads=auto", *_gangs(context)]
     # KubeDL's job queue crashes (0.5): the API server refuses the status of a waiting job.
     arguments += ["--feature-gates=JobCoordinator=false"]
     arguments += [f"--controller-metrics-addr={LOOPBACK}:{context.ports[_KUBEDL]}"]
@@ -270,7 +285,7 @@ KUBEDL = AddOn(
     ready=_listens(_KUBEDL),
 )
 
-# --- the scheduler of Kubernetes, for pods that Volcano does not place: JobSets, jobs that Kueue admits
+# --- the scheduler of Kubernetes, for pods that Volcano does not place
 
 _SCHEDULER = "kube-scheduler"
 
@@ -291,5 +306,5 @@ SCHEDULER = AddOn(
     ready=_listens(_SCHEDULER),
 )
 
-# In the order of waiting: Kueue's webhooks are called for every JobSet, so JobSet needs Kueue.
-ADDONS = {addon.name: addon for addon in (KUBEFLOW, KUEUE, JOBSET, TRAINER, KUBEDL, SCHEDULER)}
+# In the order of waiting: Kueue's webhooks are called for every job of an operator.
+ADDONS = {addon.name: addon for addon in (KUEUE, KUBEFLOW, JOBSET, TRAINER, KUBEDL, SCHEDULER)}

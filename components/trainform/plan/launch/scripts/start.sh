@@ -48,7 +48,7 @@ fi
 ## It returns at once, and sshd ends with the pod. A pod without an sshd's port (TRAINFORM_SSH_PORT) starts none.
 /bin/sh /etc/trainform/sshd.sh background
 
-#: wait-for-sshd wait-for-sshd-of-runtime wait-for-rank-0 wait-for-names
+#: wait-for-sshd wait-for-sshd-of-runtime wait-for-rank-0 wait-for-names wait-for-peers
 ## As process 1, a shell without a trap ignores SIGTERM, and a shell with a trap acts on it only between two commands.
 ## With wait.sh in the background and `wait`, a pod that waits for others ends at once when Kubernetes asks it to.
 trap 'exit 143' TERM
@@ -65,5 +65,8 @@ wait $! || echo "trainform: starting mpirun all the same" >&2
 /bin/sh /etc/trainform/wait.sh names "$MASTER_ADDR" &
 #: wait-for-names
 /bin/sh /etc/trainform/wait.sh names /etc/trainform/hostfile &
-#: wait-for-sshd wait-for-rank-0 wait-for-names
+#: wait-for-peers
+## Nothing holds the job back until all of its pods fit, so a pod must not hold its node for ever while others have none.
+/bin/sh /etc/trainform/wait.sh names /etc/trainform/peers &
+#: wait-for-sshd wait-for-rank-0 wait-for-names wait-for-peers
 wait $!

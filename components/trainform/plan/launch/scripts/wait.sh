@@ -41,6 +41,7 @@ hosts() {
     esac
   done
 }
+#: at-once
 
 # A file by the host's name is there until it answers, and holds what the last attempt said. Only this shell itself writes it: a
 # program that it started would outlive it.
@@ -53,6 +54,24 @@ attend() {
   done
   rm -f "$state/$1"
 }
+#: one-by-one
+
+# A file by the host's name is there until its name is known. Every pod looks up the names of all: one after the other, none again
+# that is known, and less often the more are missing.
+look_up() {
+  while missing=$(ls "$state" 2>/dev/null || :) && [ -n "$missing" ]; do
+    for host in $missing; do
+      if answers "$host" >/dev/null 2>&1; then
+        rm -f "$state/$host"
+      elif [ ! -s "$state/$host" ]; then
+        echo "its name is not in DNS; its pod has no node, or has not started" >"$state/$host"
+      fi
+    done
+    # shellcheck disable=SC2086 ## names of hosts become words on purpose
+    sleep $((1 + $(count $missing) / 10))
+  done
+}
+#: at-once one-by-one
 
 ## The reason for which a host does not answer, from what ssh or the look-up printed last.
 why() {
@@ -67,6 +86,7 @@ why() {
   *) tail -n 1 "$state/$1" ;;
   esac
 }
+#: at-once
 
 ## One background process for each host: all are asked at the same time, and none waits for another.
 all=$(hosts "$@")
@@ -76,6 +96,14 @@ for host in $all; do
   attend "$host" &
   attending="$attending $!"
 done
+#: one-by-one
+
+## One background process for all hosts.
+all=$(hosts "$@")
+for host in $all; do : >"$state/$host"; done
+look_up &
+attending=$!
+#: at-once one-by-one
 
 now=$(date +%s)
 end=$((now + ${TRAINFORM_WAIT_SECONDS:?}))

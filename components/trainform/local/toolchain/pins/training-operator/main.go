@@ -35,6 +35,7 @@ func main() {
 	port := flag.Int("webhook-server-port", 9443, "port of the webhook server")
 	certificates := flag.String("cert-dir", "", "folder with tls.crt and tls.key of the webhook server")
 	health := flag.String("health-probe-bind-address", "0", "address that says whether the webhook server has started")
+	gangs := flag.String("gang-scheduler-name", "", "volcano: make a gang of every job")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
 	config.Config.PyTorchInitContainerImage = config.PyTorchInitContainerImageDefault
@@ -56,13 +57,16 @@ func main() {
 	check(err, "unable to make the manager")
 	check(manager.AddHealthzCheck("healthz", healthz.Ping), "unable to say that it lives")
 	check(manager.AddReadyzCheck("readyz", manager.GetWebhookServer().StartedChecker()), "unable to say that it is ready")
-	setUp(manager, schemes)
+	setUp(manager, schemes, *gangs)
 	check(manager.Start(ctrl.SetupSignalHandler()), "the manager ended")
 }
 
-// setUp registers the controllers, with Volcano's gangs, and the webhooks.
-func setUp(manager ctrl.Manager, schemes controllers.EnabledSchemes) {
-	gangs := common.GenVolcanoSetupFunc(volcanoclient.NewForConfigOrDie(manager.GetConfig()))
+// setUp registers the controllers, with Volcano's gangs or without, and the webhooks.
+func setUp(manager ctrl.Manager, schemes controllers.EnabledSchemes, scheduler string) {
+	gangs := common.GenNonGangSchedulerSetupFunc()
+	if scheduler == string(common.GangSchedulerVolcano) {
+		gangs = common.GenVolcanoSetupFunc(volcanoclient.NewForConfigOrDie(manager.GetConfig()))
+	}
 	for _, kind := range schemes {
 		check(controllers.SupportedSchemeReconciler[kind](manager, gangs, 1), "unable to set up the controller of "+kind)
 		check(webhooks.SupportedSchemeWebhook[kind](manager), "unable to set up the webhooks of "+kind)
