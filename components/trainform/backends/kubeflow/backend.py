@@ -115,7 +115,8 @@ class Kubeflow(OfReplicaSpecs):
         ),
         "restart": done_by(
             "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `runPolicy.backoffLimit`; "
-            "`all-when-evicted` is refused. An evicted pod of an MPIJob ends the job"
+            "`all-when-evicted` is refused. An evicted pod of an MPIJob `v1` ends the job; with `v2beta1` the limit is "
+            "that of the launcher, and a lost worker ends the job by `mpirun`"
         ),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
