@@ -23,7 +23,7 @@ from trainform.cluster.live_objects import ServedKind, collection, find_job, pat
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.errors import ClusterError
-from trainform.manifests.manifest import Manifest, job_body, mapping, mappings
+from trainform.manifests.manifest import Manifest, mapping, mappings
 from trainform.plan.model import Plan
 from trainform.plan.record import read_record, unmark
 from trainform.spec.quantities import amount
@@ -48,7 +48,7 @@ def check_job(
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts})
     namespace = cluster.get("Namespace", plan.namespace)
-    job = job_body(manifests)
+    job = next((manifest.body for manifest in manifests if manifest.is_job), {})
     checks: list[Callable[[], Outcome]] = [
         partial(_crds, cluster, crds, job, plan.naming.mpi_job),
         partial(_namespace, cluster, namespace, plan.namespace, plan.environment, stack),
