@@ -112,7 +112,9 @@ WORKERS = {"name": "fetch", "command": ["fetch"], "on": "first-pod", "roles": ["
             {"roles": {"worker": {"replicas": 2, "pod_overrides": {"spec": {"restartPolicy": "Always"}}}}},
             "roles.worker.pod_overrides.spec.restartPolicy",
         ),
-        ({"roles": {"first": {}, "worker": {"replicas": 2}}, "prepare": [WORKERS]}, "prepare"),
+        ({"roles": {"first": {}, "worker": {"replicas": 2}}, "prepare": [WORKERS]}, "prepare[0].on"),
+        ({"storage": {"ssh-auth": {"claim": "a", "mount": "/mnt"}}}, "storage.ssh-auth"),
+        ({"storage": {"keys": {"claim": "a", "mount": "/etc/mpi"}}}, "storage.keys"),
         ({"manifest_overrides": {"job": {"spec": {"sshAuthMountPath": "/root/.ssh"}}}}, "manifest_overrides.job.spec"),
     ],
 )
@@ -123,4 +125,5 @@ def test_refusals(parts: dict[str, Any], path: str) -> None:
 
 
 def test_a_finished_job_stays() -> None:
-    assert any("the MPIJob stays" in note for note in plan(**BACKEND, **MPI, ttl="1h").notes)
+    (note,) = (note for note in plan(**BACKEND, **MPI, ttl="1h").notes if note.startswith("ttl: "))
+    assert note == "ttl: mpi-operator deletes only the pod of the launcher; the MPIJob stays"

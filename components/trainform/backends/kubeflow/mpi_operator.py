@@ -36,6 +36,7 @@ _OF_LAUNCHER = {
     "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile",
     "OMPI_MCA_plm_rsh_args": "-o ConnectionAttempts=10",
 }
+_VOLUMES = {"ssh-auth": "/etc/mpi-ssh", "mpi-job-config": "/etc/mpi"}
 _ROLE, _SLOTS = "K_MPI_JOB_ROLE", "OMPI_MCA_orte_set_default_slots"
 _WITHOUT_GPU = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 APPENDED = frozenset([*_OF_LAUNCHER, _ROLE, _SLOTS, *_WITHOUT_GPU])
@@ -56,7 +57,7 @@ def own_fields(plan: Plan) -> dict[str, Any]:
     return {
         "slotsPerWorker": common_number(plan, "NPROC_PER_NODE"),
         "runLauncherAsWorker": True if launcher is not None and launcher.ranked else None,
-        "sshAuthMountPath": "/etc/mpi-ssh",
+        "sshAuthMountPath": _VOLUMES["ssh-auth"],
         "launcherCreationPolicy": "AtStartup",
     }
 
@@ -74,16 +75,22 @@ def _launcher(plan: Plan) -> RolePlan | None:
 
 
 def problems(plan: Plan) -> Iterator[Problem]:
-    """Yield problems with what depends on the index of a worker: if the launcher is ranked, the operator's labels begin
-    with 1, so no worker has index 0."""
+    """Yield problems with volumes of which the operator adds one with the same name or folder, and with what depends on
+    the index of a worker: if the launcher is ranked, the operator's labels begin with 1, so no worker has index 0."""
     if plan.services:
         reason = "an MPIJob does not use Services of replicas: its processes find each other by MPI"
         yield Problem("network.addresses", "service", reason, "remove it")
+    for mount in dict.fromkeys(mount for role in plan.roles for mount in role.mounts):
+        if mount.volume in _VOLUMES or mount.path in _VOLUMES.values():
+            reason = f"mpi-operator adds volumes {', '.join(_VOLUMES)} at {' and '.join(_VOLUMES.values())}"
+            yield Problem(f"storage.{mount.volume}", None, reason, "choose another name and another `mount`")
     launcher = _launcher(plan)
     for role in plan.roles if launcher is not None and launcher.ranked else ():
-        for step in role.in_first_pod:
-            reason = f"mpi-operator numbers the pods of the role {role.name} from 1, and the step looks for pod 0"
-            yield Problem("prepare", step, reason, "remove `roles` of the step, so that the pod that launches runs it")
+        for index, step in zip(role.prepared, role.init, strict=False):
+            if step.name in role.in_first_pod:
+                reason = f"mpi-operator numbers the pods of the role {role.name} from 1, and the step looks for pod 0"
+                fix = "remove `roles`, so that the pod that launches runs it"
+                yield Problem(f"prepare[{index}].on", "first-pod", reason, fix)
 
 
 def notes(plan: Plan) -> Iterator[str]:
