@@ -52,6 +52,18 @@ def test_nothing_of_volcano_without_its_admission(backend: str, admission: str) 
     assert not any("volcano" in name for name in BACKENDS[backend].crds(made))
 
 
+@pytest.mark.parametrize(
+    ("backend", "switched"), [("kubeflow", ("spec.runPolicy.suspend",)), ("jobset", ()), ("trainer", ())]
+)
+def test_a_job_that_is_made_suspended_is_kueue_s_to_start(backend: str, switched: tuple[str, ...]) -> None:
+    """An update leaves the field to Kueue. The webhooks of the other kinds suspend a new job themselves."""
+    for admission in ("kueue", "none"):
+        made = plan(cluster=environment(admission=admission, queues={}), backend=backend, roles=ROLES)
+        job = next(manifest for manifest in job_manifests(made) if manifest.is_job)
+        assert job.switched == (switched if admission == "kueue" else ())
+        assert ("suspend" in {*keys(job.body)}) == bool(job.switched)
+
+
 NONE = environment(admission="none", queues={})
 
 

@@ -51,14 +51,15 @@ def sandbox_exports(sandbox: Sandbox, toolchain: Toolchain) -> dict[str, str]:
     return {**environment(toolchain.pulumi), "KUBECONFIG": str(sandbox.kubeconfig)}
 
 
-def _live(sandbox: Sandbox) -> Live:
+def live_of(sandbox: Sandbox) -> Live:
+    """Return a client of the cluster."""
     return Live(sandbox.url, Certificates(Layout(sandbox.folder).pki))
 
 
 @pytest.fixture(scope="package")
 def live(sandbox: Sandbox) -> Iterator[Live]:
     """Yield the live cluster."""
-    live = _live(sandbox)
+    live = live_of(sandbox)
     yield live
     live.close()
 
@@ -83,7 +84,7 @@ def twin_sandbox(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain)
 @pytest.fixture(scope="module")
 def twin_live(twin_sandbox: Sandbox) -> Iterator[Live]:
     """Yield the live cluster that may be taken for the first one."""
-    live = _live(twin_sandbox)
+    live = live_of(twin_sandbox)
     yield live
     live.close()
 
@@ -111,7 +112,7 @@ def volcano_controller(sandbox: Sandbox) -> psutil.Process:
 @pytest.fixture(scope="session")
 def addons_live(addons: Sandbox) -> Iterator[Live]:
     """Yield the live cluster with the other operators."""
-    live = _live(addons)
+    live = live_of(addons)
     yield live
     live.close()
 

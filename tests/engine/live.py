@@ -27,6 +27,7 @@ GROUPS = {
     "podgroups": "/apis/scheduling.volcano.sh/v1beta1",
     "jobs": "/apis/batch.volcano.sh/v1alpha1",
     "pytorchjobs": "/apis/kubeflow.org/v1",
+    "tfjobs": "/apis/kubeflow.org/v1",
     "jobsets": "/apis/jobset.x-k8s.io/v1alpha2",
     "trainjobs": "/apis/trainer.kubeflow.org/v1alpha1",
     "commands": "/apis/bus.volcano.sh/v1alpha1",

@@ -108,32 +108,36 @@ def test_suspend_elastic_replicas_and_ttl_change_in_place(addons_project: Projec
     project.unchanged(stack)
 
 
-@pytest.fixture
-def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
-    """Yield a LocalQueue `team`, and the name of its ClusterQueue, which holds everything back."""
-    project, live = addons_project, addons_live
-    name = project.namespace
+def queue_bodies(namespace: str) -> list[dict[str, Any]]:
+    """Return a LocalQueue `team`, and its ClusterQueue, which is called like the namespace and holds everything
+    back."""
     quotas = [{"name": resource, "nominalQuota": quota} for resource, quota in (("cpu", "32"), ("memory", "64Gi"))]
-    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": name, "resources": quotas}]}
+    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": namespace, "resources": quotas}]}
     made: list[dict[str, Any]] = [
-        {"kind": "ResourceFlavor", "metadata": {"name": name}},
+        {"kind": "ResourceFlavor", "metadata": {"name": namespace}},
         {
             "kind": "ClusterQueue",
-            "metadata": {"name": name},
+            "metadata": {"name": namespace},
             "spec": {"namespaceSelector": {}, "resourceGroups": [group], "stopPolicy": "Hold"},
         },
         {
             "kind": "LocalQueue",
-            "metadata": {"name": "team", "namespace": project.namespace},
-            "spec": {"clusterQueue": name},
+            "metadata": {"name": "team", "namespace": namespace},
+            "spec": {"clusterQueue": namespace},
         },
     ]
-    bodies = [{"apiVersion": "kueue.x-k8s.io/v1beta2", **body} for body in made]
+    return [{"apiVersion": "kueue.x-k8s.io/v1beta2", **body} for body in made]
+
+
+@pytest.fixture
+def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
+    """Yield the name of the ClusterQueue behind the LocalQueue `team`."""
+    bodies = queue_bodies(addons_project.namespace)
     for body in bodies:
-        live.make(body)
-    yield name
+        addons_live.make(body)
+    yield addons_project.namespace
     for body in reversed(bodies):
-        live.remove(body)
+        addons_live.remove(body)
 
 
 def on_kueue(**parts: Any) -> dict[str, dict[str, Any]]:

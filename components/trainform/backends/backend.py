@@ -7,6 +7,7 @@ written the object, so fields can be missing or have wrong types.
 from __future__ import annotations
 
 import abc
+import copy
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -118,6 +119,15 @@ def value_at(body: Any, path: str) -> Any:
             return None
         body = body[word]
     return body
+
+
+def without_paths(body: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
+    """Return a copy of the body without the values at the paths."""
+    copied = copy.deepcopy(body)
+    for path in paths:
+        for holder, key, _ in [*places(copied, path)]:
+            del holder[key]
+    return copied
 
 
 def _number(item: Any, path: str, default: int) -> int:

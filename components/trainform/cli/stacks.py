@@ -217,8 +217,8 @@ def _print(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> N
         console.print()
     console.print(totals, soft_wrap=True)
     for row in rows:
-        if row["unreadable"]:
-            note(f"note: {row['unreadable']}", err=True)
+        if row["unreadable"] or row["waits"]:
+            note(f"note: {row['unreadable'] or row['waits']}", err=True)
     for name, error in found.not_read.items():
         echo(*_not_read(name, error), err=True)
 

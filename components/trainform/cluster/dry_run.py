@@ -14,9 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.backend import BACKENDS, value_at, without_paths
 from trainform.cluster.api import Answer, Request
 from trainform.cluster.field_places import experiment_field, place_in, set_by_patches
 from trainform.cluster.outcome import Outcome, StackContext
@@ -67,6 +68,8 @@ class DryRun(Struct, frozen=True):
     """The way to make a change that the server refuses; "" where the refusal shows it."""
     taken_over: tuple[str, ...] = ()
     """Prefixes of messages about managers whose fields `pulumi up` overwrites."""
+    suspended: tuple[str, ...] = ()
+    """Paths that Kueue's webhook sets to true in a new object that Kueue admits."""
 
 
 def dry_runs(
@@ -94,13 +97,15 @@ def dry_runs(
             job = manifest.body
             plural = f"{job['kind'].lower()}s"  # every operator's job kind has a regular plural
             path = f"/apis/{job['apiVersion']}/namespaces/{plan.namespace}/{plural}/{job['metadata']['name']}"
-            runs.append(dry_run_of(manifest, path, stack, plan))
+            run = dry_run_of(manifest, path, stack, plan)
+            suspended = BACKENDS[plan.backend].SUSPENDED if plan.admission == defaults.KUEUE else ()
+            runs.append(structs.replace(run, suspended=suspended))
     return runs
 
 
 def dry_run_of(manifest: Manifest, url: str, stack: StackContext, plan: Plan | None = None) -> DryRun:
     """Return the dry run of Pulumi's apply of an object. url: its path in the API. plan: None without a job."""
-    body = manifest.body
+    body = without_paths(manifest.body, manifest.switched)
     kind, name = body["kind"], body["metadata"]["name"]
     force = "true" if os.environ.get(FORCE) == "true" else "false"
     path, fix = _declaration(manifest, stack, in_job=plan is not None)
@@ -140,6 +145,8 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
     conflicts = [cause for cause in _causes(answer) if cause.get("reason") == _CONFLICT]
     if conflicts:
         return Outcome([*_conflicts(run, conflicts, stack)])
+    if answer.status == HTTPStatus.CREATED and any(value_at(answer.body, path) is not True for path in run.suspended):
+        return Outcome([_unadmitted(run)])
     if answer.found:
         warnings = (shown_text(text) for text in answer.warnings if defaults.POD_SECURITY in text)
         return Outcome(warnings=[f"{run.what}: {text}" for text in warnings])
@@ -156,6 +163,14 @@ def judge(run: DryRun, answer: Answer | ClusterError, stack: StackContext, plan:
     if undecided or not (denied or _TYPES in message or answer.status in _REFUSALS):
         return Outcome(not_checked=[(run.what, shown_text(message))])
     return Outcome([_problem(run, plan, fields, reason) for fields, reason in _refusals(answer)])
+
+
+def _unadmitted(run: DryRun) -> Problem:
+    """Return the problem with a kind of job that Kueue does not know on this cluster."""
+    kind = mapping(run.request.body).get("kind")
+    reason = f"Kueue makes no Workload of a {kind} on this cluster, so it would never admit the {run.what}"
+    fix = f"ask the platform team to list {kind} in Kueue's `integrations.frameworks`, or use another backend"
+    return Problem("backend", None, reason, fix)
 
 
 def _makes_room(run: DryRun, stack: StackContext) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -15,11 +15,12 @@ from trainform.cluster.api import ClusterApi, NotReadError, each, labelled, star
 from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import job_collections, path_of
+from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import phase_of
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
-from trainform.manifests.manifest import mapping
+from trainform.manifests.manifest import mapping, mappings
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment, HourlyCost, hourly_cost
 from trainform.spec.release import digest
@@ -27,6 +28,7 @@ from trainform.spec.release import digest
 GONE = "Gone"
 """The phase of a job that is recorded as deployed, and is not in the cluster."""
 UNKNOWN = "unknown"
+WAITING = frozenset({"Suspended", "Pending"})
 AT_ONCE = 8
 Job = tuple[str, str]
 """Experiment and revision."""
@@ -37,7 +39,7 @@ class Row(Struct, frozen=True):
 
     stack: PROJECT/STACK; "" if the record is of an earlier trainform. content: the hash of the experiment as it is
     here. created: of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing.
-    unreadable: why the record cannot be read.
+    unreadable: why the record cannot be read. waits: why the job does not start, if Kueue does not know it.
     """
 
     experiment: str
@@ -55,6 +57,7 @@ class Row(Struct, frozen=True):
     owner: str = ""
     content: str = ""
     unreadable: str = ""
+    waits: str = ""
 
 
 class Overview(Struct, frozen=True):
@@ -115,14 +118,19 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
         else None,
         created=created,
         queue=_queue(record),
+        waits=live.waits(record.job) if phase in WAITING and _admission(record) == defaults.KUEUE else "",
         owner=str(record.experiment.get("owner") or ""),
         content=digest(record.experiment),
     )
 
 
+def _admission(record: Record) -> str:
+    return str(record.environment.get("admission"))
+
+
 def _queue(record: Record) -> str:
     """Return the name of the job's queue; "" without admission. An own queue has the experiment's name by default."""
-    if record.environment.get("admission") == defaults.NONE:
+    if _admission(record) == defaults.NONE:
         return ""
     queue = record.experiment.get("queue")
     if not isinstance(queue, Mapping):
@@ -143,7 +151,11 @@ class _Live:
             except NotReadError:
                 return None
 
+        of_kueue = any(_admission(row.record) == defaults.KUEUE for row in found if row.record is not None)
+        workloads = f"/apis/{KUEUE.api_version}/namespaces/{namespace}/workloads" if of_kueue else ""
         pods, *jobs = each(listed, [path_of("Pod", namespace), *places])
+        made = listed(workloads) if of_kueue else None
+        self._admitted = None if made is None else {owner for body in made for owner in _owners(body)}
         self._unread = None in jobs
         # a kind without a status may have an object of the same name
         bodies = sorted((body for listed in jobs for body in listed or ()), key=lambda body: "status" in body)
@@ -157,6 +169,16 @@ class _Live:
             return (UNKNOWN if self._unread else GONE), ""
         pods = {phase: count for (owner, phase), count in self._pods.items() if owner == job}
         return phase_of(body, pods), str(body["metadata"].get("creationTimestamp", ""))
+
+    def waits(self, name: str) -> str:
+        """Return why a job that has not started will not; "" if Kueue has a Workload of it, or if that is unknown."""
+        is_known = self._admitted is None or name in self._admitted
+        return "" if is_known else f"Kueue has made no Workload of the job {name}"
+
+
+def _owners(body: Any) -> Iterator[str]:
+    metadata = mapping(mapping(body).get("metadata"))
+    return (str(owner.get("name")) for owner in mappings(metadata.get("ownerReferences")))
 
 
 def _pod(body: Any) -> tuple[Job, str]:

@@ -7,7 +7,6 @@ deployed is rendered again from its record, and no rule checks it.
 
 from __future__ import annotations
 
-import copy
 import datetime
 import hashlib
 import itertools
@@ -19,7 +18,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.backend import BACKENDS, Backend, places
+from trainform.backends.backend import BACKENDS, Backend, places, without_paths
 from trainform.backends.gangs import CRDS as QUEUE_CRDS
 from trainform.backends.gangs import admission_problems, queue_manifest
 from trainform.backends.judged import judged_job, with_waivers
@@ -99,6 +98,9 @@ def rendered_manifests(plan: Plan) -> list[Manifest]:
     """Return the objects in the order in which they are created, as they are without patches."""
     backend, labels = BACKENDS[plan.backend], experiment_labels(plan)
     service, pods = plan.rendezvous.service, pod_selector(plan.experiment)
+    job = backend.job(plan)
+    # a job that is made suspended is for another controller to start
+    switched = tuple(path for path in backend.SUSPENDED if any(True for _ in places(job.body, path)))
     return [
         *(claim(request, plan.namespace, labels) for request in plan.claims),
         *([rendezvous_service(service, plan.namespace, pods, labels)] if plan.naming.own_service else []),
@@ -107,7 +109,7 @@ def rendered_manifests(plan: Plan) -> list[Manifest]:
         *([] if plan.queue.request is None else [queue_manifest(plan.queue, labels)]),
         launch_files(plan, backend.files(plan)),
         *backend.prerequisites(plan),
-        backend.job(plan),
+        structs.replace(job, switched=switched) if switched else job,
     ]
 
 
@@ -166,11 +168,7 @@ def revision(manifests: Iterable[Manifest], plan: Plan, in_place: Iterable[str])
 def immutable_part(job: dict[str, Any], paths: Iterable[str]) -> Any:
     """Return the spec of a job object without the fields that change in place; their paths are such as
     `spec.tasks.*.replicas`."""
-    body = {"spec": copy.deepcopy(job["spec"])}
-    for path in paths:
-        for holder, key, _ in [*places(body, path)]:
-            del holder[key]
-    return body["spec"]
+    return without_paths({"spec": job["spec"]}, paths)["spec"]
 
 
 def changes(

@@ -47,6 +47,7 @@ class Manifest(Struct, frozen=True):
     name contains, so that a change makes a new object; None if the name never changes. component: the part of the job
     that it belongs to. late_refusals: messages with which a webhook refuses the object while it does not yet see
     another object to which this one refers, each as the words that occur in it; creation is then tried again.
+    switched: paths of fields that a controller sets from the creation on, and that an update leaves as they are.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Manifest(Struct, frozen=True):
     revision: str | None = None
     component: Component = Component.JOB
     late_refusals: tuple[tuple[str, ...], ...] = ()
+    switched: tuple[str, ...] = ()
 
     @property
     def is_job(self) -> bool:

@@ -1,0 +1,177 @@
+"""Jobs of an environment whose jobs Volcano does not admit, on operators that make no gangs: without any admission, and
+with Kueue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from tests.engine.conftest import live_of, own_project
+from tests.engine.live import Live, until
+from tests.engine.pods import as_planned, pods_of
+from tests.engine.programs import stack_of
+from tests.engine.project import RECORD, Project
+from tests.engine.test_updates_of_operators import KUEUE, queue_bodies, sweep, write
+from tests.support.repository import ROOT
+from trainform.local.sandbox.control import Sandbox, down, up
+from trainform.local.sandbox.settings import settings_from_environment
+from trainform.local.toolchain.ensure import environment
+from trainform.local.toolchain.tools import Toolchain
+from trainform.spec.load import load_environment
+
+pytestmark = pytest.mark.proof("operators without gangs need a control plane of their own")
+
+OPERATORS = ("kueue", "kubeflow", "jobset", "trainer", "kubedl")
+TENSORFLOW: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}}}
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/kueue-mutating-webhook-configuration"
+
+
+@pytest.fixture(scope="module")
+def without_gangs(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain) -> Iterator[Sandbox]:
+    """Yield a sandbox of the environment `dev` without admission, with the other operators."""
+    folder = tmp_path_factory.mktemp("sandbox") / "without-gangs"
+    offered = load_environment("dev", ROOT).or_raise().model_copy(update={"admission": "none", "queues": {}})
+    yield up(structs.replace(settings_from_environment(offered, folder), addons=OPERATORS), toolchain)
+    down(folder)
+
+
+@pytest.fixture(scope="module")
+def cluster(without_gangs: Sandbox) -> Iterator[Live]:
+    live = live_of(without_gangs)
+    yield live
+    live.close()
+
+
+@pytest.fixture
+def own(tmp_path: Path, without_gangs: Sandbox, cluster: Live, toolchain: Toolchain) -> Iterator[Project]:
+    """Yield a project on the cluster without gangs."""
+    exports = {**environment(toolchain.pulumi), "KUBECONFIG": str(without_gangs.kubeconfig)}
+    yield from own_project(tmp_path, exports, cluster)
+
+
+ROLES = {"master": {"replicas": 1, "cpu": 1, "memory": "1Gi"}, "worker": {"replicas": 2, "cpu": 1, "memory": "1Gi"}}
+WITHOUT: dict[str, dict[str, Any]] = {
+    **{backend: sweep(backend, roles=ROLES) for backend in ("jobset", "trainer", "kubeflow", "kubedl")},
+    "tfjob": sweep("kubeflow", **TENSORFLOW),
+}
+
+
+def test_jobs_without_admission(own: Project, cluster: Live) -> None:
+    """Their pods start as planned, by Kubernetes' scheduler, and no operator makes a gang."""
+    own.environment(admission="none")
+    write(own, WITHOUT)
+    stack = stack_of(own, "all", list(WITHOUT))
+    own.up(stack)
+    for name in WITHOUT:
+        plan = own.plan(name)
+        as_planned(cluster, plan)
+        for pod in pods_of(cluster, plan).values():
+            assert pod["spec"]["schedulerName"] == "default-scheduler"
+            assert "scheduling.k8s.io/group-name" not in pod["metadata"].get("annotations", {})
+    assert cluster.find_all("podgroups", own.namespace) == []
+    own.unchanged(stack)
+    own.destroy(stack)
+    until(lambda: not cluster.find_all("pods", own.namespace), "all pods to go")
+
+
+@pytest.fixture
+def queue(own: Project, cluster: Live) -> Iterator[str]:
+    """Yield the name of the ClusterQueue behind the LocalQueue `team`; it holds everything back."""
+    bodies = queue_bodies(own.namespace)
+    for body in bodies:
+        cluster.make(body)
+    yield own.namespace
+    for body in reversed(bodies):
+        cluster.remove(body)
+
+
+def on_kueue(**parts: Any) -> dict[str, dict[str, Any]]:
+    return {
+        "pytorch": sweep("kubeflow", queue="team", roles=ROLES, **parts),
+        "tfjob": sweep("kubeflow", queue="team", **TENSORFLOW, **parts),
+    }
+
+
+PLURALS = {"pytorch": "pytorchjobs", "tfjob": "tfjobs"}
+
+
+def test_kueue_admits_jobs_of_training_operator(own: Project, cluster: Live, queue: str) -> None:
+    """They are made suspended, and what Kueue switches is no change: an update leaves a job that runs as it is."""
+    own.environment(admission="kueue")
+    write(own, on_kueue())
+    stack = stack_of(own, "all", list(on_kueue()))
+    own.up(stack)
+
+    def jobs() -> list[dict[str, Any]]:
+        return [cluster.get(PLURALS[name], own.plan(name).job, own.namespace) for name in on_kueue()]
+
+    def suspended() -> list[bool]:
+        return [job["spec"]["runPolicy"]["suspend"] for job in jobs()]
+
+    assert suspended() == [True, True]
+    assert cluster.find_all("pods", own.namespace) == []
+    own.unchanged(stack)
+
+    cluster.merge(f"{KUEUE}/clusterqueues/{queue}", {"spec": {"stopPolicy": "None"}})
+    for name in on_kueue():
+        as_planned(cluster, own.plan(name))
+    assert suspended() == [False, False]
+    assert cluster.find_all("podgroups", own.namespace) == []
+    own.unchanged(stack)
+
+    running = {
+        name: pod["metadata"]["uid"] for each in on_kueue() for name, pod in pods_of(cluster, own.plan(each)).items()
+    }
+    write(own, on_kueue(labels={"team": "vision"}))
+    assert {(step.op, step.name, step.paths) for step in own.applied(stack)} == {
+        ("update", f"{name}-{key}", (path,))
+        for name in on_kueue()
+        for key, path in (("job", "metadata.labels.team"), ("deployed", RECORD))
+    }
+    assert suspended() == [False, False]
+    again = {
+        name: pod["metadata"]["uid"] for each in on_kueue() for name, pod in pods_of(cluster, own.plan(each)).items()
+    }
+    assert again == running
+    own.unchanged(stack)
+
+
+def test_a_kind_that_kueue_does_not_manage(own: Project, cluster: Live, queue: str) -> None:
+    """As Kueue's default leaves PyTorchJob out: the preflight asks the webhooks, and `stacks` says why a job waits."""
+    own.environment(admission="kueue")
+    write(own, {"pytorch": on_kueue()["pytorch"]})
+    stack = own.stack("pytorch")
+    configuration = cluster.request("GET", WEBHOOKS).json()
+    others = [each for each in configuration["webhooks"] if "pytorchjob" not in each["name"]]
+    assert len(others) == len(configuration["webhooks"]) - 1
+    cluster.merge(WEBHOOKS, {"webhooks": others})
+    try:
+        reason = "Kueue makes no Workload of a PyTorchJob on this cluster"
+        until(
+            lambda: reason in " ".join(own.pulumi("preview", "-s", stack).output.split()),
+            "the API server to see that the webhook is gone",
+        )
+    finally:
+        cluster.merge(WEBHOOKS, {"webhooks": configuration["webhooks"]})
+
+    rendered = own.rendered("pytorch")
+    for manifest in rendered.manifests:
+        body = json.loads(json.dumps(manifest.body))
+        body["metadata"]["labels"].pop("kueue.x-k8s.io/queue-name", None)  # so that Kueue leaves it alone
+        cluster.make(body)
+    job = rendered.plan.job
+
+    def rows() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(own.trainform("stacks", "-e", "dev", "--output", "json").succeeded())[
+            "stacks"
+        ]
+        return found
+
+    until(lambda: rows()[0]["phase"] == "Suspended", "training-operator to see that the job is suspended")
+    assert [row["waits"] for row in rows()] == [f"Kueue has made no Workload of the job {job}"]
+    assert f"note: Kueue has made no Workload of the job {job}" in own.trainform("stacks", "-e", "dev").succeeded()
