@@ -12,7 +12,7 @@ import pytest
 from tests.engine.conftest import own_project
 from tests.engine.live import Live
 from tests.engine.rehearsing import Rehearsals, brought_up
-from tests.engine.test_rehearsals import APART, TRAIN, Case, formed
+from tests.engine.test_rehearsals import APART, CASES, TRAIN, Case, formed
 from tests.local.rehearsal.conftest import docker_daemon, image
 
 pytestmark = pytest.mark.proof("every operator's pods as containers")
@@ -44,6 +44,7 @@ ON: dict[str, tuple[str, Case]] = {
             2,
         ),
     ),
+    "mpijob-4-apart": ("kubeflow", CASES["mpi-4-apart"]),
     "trainjob": ("trainer", TORCHRUN),
     "mpi-trainjob": ("trainer", MPIRUN),
     "kubedl-pytorchjob": ("kubedl", TORCHRUN),
