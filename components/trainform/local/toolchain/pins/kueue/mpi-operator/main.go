@@ -15,20 +15,16 @@ import (
 	"github.com/kubeflow/mpi-operator/pkg/controller"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	volcano "volcano.sh/apis/pkg/client/clientset/versioned"
 )
 
 func main() {
-	kubeconfig := flag.String("kubeconfig", "", "kubeconfig of the cluster")
 	health := flag.String("health-probe-bind-address", "127.0.0.1:8080", "address that answers when the controller has started")
 	gangs := flag.String("gang-scheduler-name", "", "volcano: make a gang of every job")
-	klog.InitFlags(nil)
 	flag.Parse()
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	check(err, "unable to read the kubeconfig")
+	config := ctrl.GetConfigOrDie()
 	config.QPS, config.Burst = 300, 600
 
 	context := ctrl.SetupSignalHandler()
