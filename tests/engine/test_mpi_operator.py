@@ -41,7 +41,7 @@ def test_gang_pods_and_end(addons_project: Project, addons_live: Live) -> None:
         group = addons_live.get("podgroups", plan.job, plan.namespace)
         assert group["spec"]["minMember"] == plan.totals.pods
         service = addons_live.get("services", plan.job, plan.namespace)
-        assert service["spec"].get("publishNotReadyAddresses", False) == plan.ranked[0].launched
+        assert service["spec"].get("publishNotReadyAddresses", False) == plan.roles[0].ranked
         for pod in pods_of(addons_live, plan).values():
             mounts = [mount["mountPath"] for mount in pod["spec"]["containers"][0]["volumeMounts"]]
             assert len(mounts) == len({*mounts}), "the operator's Secret has a folder of its own"
