@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
-    parser.addoption("--part", choices=["test", "proof"], help="the tests of `make test` or of `make proof` alone")
+    parser.addoption("--part", choices=["test", "proof", "rehearsal"], help="the tests of one of the make targets")
     parser.addoption("--examples", type=int, default=120, help="generated experiments for the engine tests")
 
 
