@@ -67,8 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write golden files anew instead of comparing")
-    parts = ["test", "proof", "rehearsal"]
-    parser.addoption("--part", choices=parts, help="the tests of `make test`, `make proof` or `make rehearse` alone")
+    parser.addoption("--part", choices=["test", "proof", "rehearsal"], help="the tests of one of the make targets")
     parser.addoption("--examples", type=int, default=120, help="generated experiments for the engine tests")
 
 

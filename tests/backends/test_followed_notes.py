@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import plan
+from tests.support.samples import environment, plan
 
 HOST: dict[str, Any] = {"network": {"host": True}}
 SCRIPT: dict[str, Any] = {"torchrun": {"script": "/app/train.py"}}
-MPI: dict[str, Any] = {"mpi": {"command": ["/app/train"]}}
-APART: dict[str, Any] = {"mpi": {**MPI["mpi"], "role": "launcher"}}
+V1 = environment(mpi_job="v1")
+APART: dict[str, Any] = {
+    "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
+    "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}},
+}
 EXTRA: dict[str, Any] = {"ranked": False, "command": ["python", "watch.py"]}
 STEP: dict[str, Any] = {"name": "data", "command": ["fetch", "--to", "/mnt/data"]}
 ELASTIC: dict[str, Any] = {"torchrun": {**SCRIPT["torchrun"], "elastic": {"min_nodes": 1, "max_nodes": 4}}}
@@ -39,11 +42,8 @@ FOLLOWED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"backend": "volcano", "launcher": ELASTIC}),
     ("use the backend volcano", {"backend": "kubeflow", "launcher": ELASTIC},
         {"backend": "volcano", "launcher": ELASTIC}),
-    ("use the backend volcano, jobset or trainer",
-        {"backend": "kubeflow", "launcher": APART,
-            "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}}},
-     {"backend": "trainer", "launcher": APART,
-         "roles": {"launcher": {"ranked": False}, "worker": {"accelerators": {"l40s": 1}}}}),
+    ("write `mpi_job: v2beta1` in the environment", {"backend": "kubeflow", "cluster": V1, **APART},
+        {"backend": "kubeflow", **APART}),
     ("or use the backend volcano, jobset or trainer", {"backend": "kubedl", "roles": MASTER, "max_retry": 5},
         {"backend": "jobset", "roles": MASTER, "max_retry": 5}),
     ("use the backend volcano, jobset or trainer", {"backend": "kubeflow", "roles": MASTER, **HOST},

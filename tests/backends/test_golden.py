@@ -25,6 +25,7 @@ EXPERIMENTS = names("experiments")
 ENVIRONMENTS = names("environments")
 GOLDEN = ROOT / "tests" / "golden"
 REFUSALS = GOLDEN / "refusals.txt"
+V2BETA1 = "allreduce/kubeflow-v2beta1.yaml"
 WITHOUT_GANG = [
     (backend, admission)
     for backend, made in BACKENDS.items()
@@ -38,13 +39,14 @@ def of_admissions(backend: str) -> str:
     return "hello" if BACKENDS[backend].ONE_ROLE else "sdxl-lora"
 
 
-def rendered(name: str, backend: str) -> RenderedJob:
+def rendered(name: str, backend: str, mpi_job: str = "v1") -> RenderedJob:
     """The experiment on the backend, or the problems that keep the operator from running it."""
     job = check_experiment(name, "dev").or_raise()
     # the environment's own backend is not written in the experiment, whose record would then differ from that of
     # `render`
     update = {} if backend == job.plan.backend else {"backend": backend}
-    return render_job(job.experiment.model_copy(update=update), job.environment)
+    environment = job.environment.model_copy(update={"mpi_job": mpi_job})
+    return render_job(job.experiment.model_copy(update=update), environment)
 
 
 def refusals(backend: str) -> dict[str, str]:
@@ -73,6 +75,12 @@ def test_other_admissions(backend: str, admission: str, golden: Golden) -> None:
     found = render_job(job.experiment.model_copy(update={"backend": backend}), environment)
     assert not found.problems
     golden(GOLDEN / name / f"{backend}-{admission}.yaml", to_yaml(found.manifests))
+
+
+def test_the_mpi_job_of_mpi_operator(golden: Golden) -> None:
+    found = rendered("allreduce", "kubeflow", "v2beta1")
+    assert not found.problems
+    golden(GOLDEN / V2BETA1, to_yaml(found.manifests))
 
 
 def test_refusals(golden: Golden) -> None:
@@ -114,5 +122,6 @@ def test_no_file_is_left_over() -> None:
     refused = {f"{name}/{backend}.yaml" for backend in BACKENDS for name in refusals(backend)}
     expected = {f"{name}/{backend}.yaml" for name in EXPERIMENTS for backend in BACKENDS} - refused
     expected |= {f"{name}/platform.yaml" for name in ENVIRONMENTS} | {REFUSALS.name}
+    expected.add(V2BETA1)
     expected |= {f"{of_admissions(backend)}/{backend}-{admission}.yaml" for backend, admission in WITHOUT_GANG}
     assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file()} == expected

@@ -28,6 +28,7 @@ GROUPS = {
     "jobs": "/apis/batch.volcano.sh/v1alpha1",
     "pytorchjobs": "/apis/kubeflow.org/v1",
     "tfjobs": "/apis/kubeflow.org/v1",
+    "mpijobs": "/apis/kubeflow.org/v2beta1",
     "jobsets": "/apis/jobset.x-k8s.io/v1alpha2",
     "trainjobs": "/apis/trainer.kubeflow.org/v1alpha1",
     "commands": "/apis/bus.volcano.sh/v1alpha1",

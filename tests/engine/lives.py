@@ -223,13 +223,16 @@ class Life:
 
     def _unheeded(self, role: RolePlan) -> bool:
         """Return True if a failed pod of the role stays so while the job goes on."""
+        if self.plan.naming.mpi_job == "v2beta1":
+            return role.name != self.plan.launches  # mpirun ends, and no pod of a sandbox has one
         if self.plan.backend != defaults.VOLCANO:
             return False
         return role.restart == "never" and is_unheeded(self.plan, role, POD_FAILED)
 
     def _lacks(self, role: RolePlan) -> bool:
         """Return True if fewer pods of the role are left than the job needs, after one has failed."""
-        return self._unheeded(role) and role.launched and role.min_available == role.replicas
+        of_volcano = self.plan.backend == defaults.VOLCANO
+        return of_volcano and self._unheeded(role) and role.launched and role.min_available == role.replicas
 
     def _may_end(self, name: str) -> bool:
         """False for what runs until the job ends: servers of SSH, and what `stay.sh` keeps."""

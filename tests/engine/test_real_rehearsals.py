@@ -60,12 +60,9 @@ REAL: dict[str, tuple[str, Case]] = {**{name: ("volcano", case) for name, case i
 # A rehearsal has at most two processes on a node.
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
 REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, "network": {"host": True}}, formed(2, 2), 2))
-EMULATED = "mpijob"  # its launcher needs an image with its own kubectl
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=CLOSEST[name not in IN_PROOF]) for name in REAL if name != EMULATED]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=CLOSEST[name not in IN_PROOF]) for name in REAL])
 def test_the_world_forms(name: str, real: Project) -> None:
     backend, case = REAL[name]
     output = rehearse(real, name, {**case.experiment, "backend": backend}, "--probe").succeeded()

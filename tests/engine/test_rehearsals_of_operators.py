@@ -12,7 +12,7 @@ import pytest
 from tests.engine.conftest import own_project
 from tests.engine.live import Live
 from tests.engine.rehearsing import Rehearsals, brought_up
-from tests.engine.test_rehearsals import APART, TRAIN, Case, formed
+from tests.engine.test_rehearsals import APART, CASES, TRAIN, Case, formed
 from tests.local.rehearsal.conftest import docker_daemon, image
 
 pytestmark = pytest.mark.proof("every operator's pods as containers")
@@ -40,11 +40,12 @@ ON: dict[str, tuple[str, Case]] = {
     "mpijob": (
         "kubeflow",
         Case(
-            {"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": {"first": NODE, "worker": NODE}},
+            {"launcher": {"mpi": {"command": ["/app/train"]}}, "roles": {"worker": {**NODE, "replicas": 2}}},
             formed(2, 2),
             2,
         ),
     ),
+    "mpijob-4-apart": ("kubeflow", CASES["mpi-4-apart"]),
     "trainjob": ("trainer", TORCHRUN),
     "mpi-trainjob": ("trainer", MPIRUN),
     "kubedl-pytorchjob": ("kubedl", TORCHRUN),
@@ -90,5 +91,4 @@ def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
     output = rehearse(name, "--probe").succeeded()
     assert case.formed in output
     assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
-    by_exec = name == "mpijob"
-    assert ("/opt/kube/kubectl exec" in output) == by_exec, "training-operator's own way in the place of SSH"
+    assert "/opt/kube/kubectl exec" not in output, "training-operator's own way in the place of SSH"

@@ -141,6 +141,7 @@ VARIATIONS: dict[str, Any] = {
     "name": "prod",
     "backend": "kubeflow",
     "admission": "kueue",
+    "mpi_job": "v1",
     "cluster.context": "other-cluster",
     "cluster.uid": "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90",
     "namespace.name": "other-namespace",

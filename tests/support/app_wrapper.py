@@ -34,6 +34,7 @@ from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_from_template, pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Group, Naming, Plan, RolePlan
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 NAME = "appwrapper"
@@ -78,7 +79,7 @@ class AppWrapper(Backend):
     LACKS = frozenset([JOB_RESTARTS, "launcher.torchrun.elastic"])  # components never change
     READS = frozenset([QUEUE_LABEL])
 
-    def naming(self, experiment: Experiment) -> Naming:
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """The hostnames of an Indexed Job's pods, behind a headless Service of ours."""
         return Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True)
 

@@ -65,7 +65,7 @@ def layout_of(made: Experiment, cluster: Environment | None = None, revision: st
     """Return the layout under the names of the experiment's backend."""
     cluster = environment() if cluster is None else cluster
     backend = BACKENDS[chosen_backend(made, cluster)]
-    return lay_out(made, cluster, revision, backend.naming(made), backend.groups(made))
+    return lay_out(made, cluster, revision, backend.naming(made, cluster), backend.groups(made))
 
 
 def reasons(cluster: Environment | None = None, **parts: Any) -> dict[str, str]:

@@ -15,6 +15,7 @@ SCOPES = {
     ADDONS: (
         "tests/engine/test_admission.py",
         "tests/engine/test_backends.py",
+        "tests/engine/test_mpi_operator.py",
         "tests/engine/test_capacity_of_kueue.py",
         "tests/engine/test_drift.py",
         "tests/engine/test_failed_ups.py",

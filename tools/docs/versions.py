@@ -22,6 +22,7 @@ MODULES = {
     "JobSet": Module("trainer", "sigs.k8s.io/jobset"),
     "Kubeflow Trainer": Module("trainer", "github.com/kubeflow/trainer/v2"),
     "Kubeflow training-operator": Module("training-operator", "github.com/kubeflow/training-operator"),
+    "mpi-operator": Module("kueue", "github.com/kubeflow/mpi-operator"),
     "KubeDL": Module("kubedl", "github.com/alibaba/kubedl"),
     "Kueue": Module("kueue", "sigs.k8s.io/kueue"),
 }

@@ -23,6 +23,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 EACH = "*"
@@ -151,6 +152,16 @@ class Existing(Struct, frozen=True):
     problems: Callable[[dict[str, Any]], Iterable[tuple[str, str]]]
 
 
+class OtherOperator(Struct, frozen=True):
+    """An operator for one kind of a backend's jobs. project: its name. without: the line of an environment whose
+    cluster does not have it."""
+
+    project: str
+    api_version: str
+    plural: str
+    without: str
+
+
 class Backend(abc.ABC):
     """One operator. Every operator must define the abstract methods; the others have defaults that suit most operators.
 
@@ -170,6 +181,9 @@ class Backend(abc.ABC):
 
     PLURALS: ClassVar[tuple[str, ...]]
     """Resources of that API group that `pulumi up` of an experiment may create."""
+
+    OTHERS: ClassVar[tuple[OtherOperator, ...]] = ()
+    """Other operators that run some of its jobs."""
 
     MAKES_GANGS: ClassVar[bool] = False
     """True if trainform renders the PodGroup of a job, because the operator does not make it."""
@@ -237,7 +251,7 @@ class Backend(abc.ABC):
         return {name: name for name in experiment.roles}
 
     @abc.abstractmethod
-    def naming(self, experiment: Experiment) -> Naming:
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return the names of the experiment's pods, and the addresses by which peers reach them."""
 
     @abc.abstractmethod
@@ -329,6 +343,7 @@ JOB_TYPES = (
     "kubeflow.org/v1:MPIJob",
     "kubeflow.org/v1:PyTorchJob",
     "kubeflow.org/v1:TFJob",
+    "kubeflow.org/v2beta1:MPIJob",
     "trainer.kubeflow.org/v1alpha1:TrainJob",
     "training.kubedl.io/v1alpha1:MPIJob",
     "training.kubedl.io/v1alpha1:PyTorchJob",

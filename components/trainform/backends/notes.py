@@ -84,7 +84,7 @@ def job_notes(
 
 
 def _ttl(plan: Plan) -> _Found:
-    if plan.ttl_seconds is not None:
+    if plan.ttl_seconds is not None and plan.naming.mpi_job != "v2beta1":  # which has its own note
         yield "ttl", {"seconds": plan.ttl_seconds}
 
 

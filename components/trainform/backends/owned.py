@@ -40,6 +40,7 @@ OBJECT_FIELDS: Mapping[str, str] = {
     **dict.fromkeys(("numProcPerNode", "nprocPerNode", "slotsPerWorker"), LAUNCHER),
     **dict.fromkeys(("plugins.pytorch", "plugins.tensorflow", "plugins.mpi"), NO_FIELD),
     **dict.fromkeys(("completionMode", "mlPolicy", "mainContainer", "cronPolicy"), NO_FIELD),
+    **dict.fromkeys(("runLauncherAsWorker", "sshAuthMountPath", "launcherCreationPolicy"), NO_FIELD),
     # names in DNS: of a JobSet, of Volcano's plugin, of a Service
     **dict.fromkeys(("network", "plugins.svc", "selector", "clusterIP", "publishNotReadyAddresses"), NO_FIELD),
     "spec.type": NO_FIELD,

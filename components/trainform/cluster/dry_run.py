@@ -232,7 +232,7 @@ def _problem(run: DryRun, plan: Plan | None, fields: Sequence[str], reason: str)
         fix += f"the patches set {set_by_patches(plan, run.patches)}"
     else:
         fix += "if the experiment does not set it, ask the platform team, whose cluster refuses it"
-    return Problem(f"roles.{roles[0]}" if roles[0] else ", ".join(run.patches), None, with_field, fix)
+    return Problem(plan.role_path(roles[0]) if roles[0] else ", ".join(run.patches), None, with_field, fix)
 
 
 def shown_text(text: str) -> str:

@@ -54,7 +54,7 @@ def experiment_field(plan: Plan, place: Place, role: str) -> str:
     if owner is not None:
         found = _path_in(owner.overrides, place.in_pods)
         if found:
-            return _written(f"roles.{role}.pod_overrides", found)
+            return _written(f"{plan.role_path(role)}.pod_overrides", found)
     found = _path_in(plan.manifest_overrides.get("job", {}), place.names)
     if found:
         return _written("manifest_overrides.job", found)

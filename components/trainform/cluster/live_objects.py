@@ -86,9 +86,11 @@ def _root(api_version: str) -> str:
 
 def job_collections(backend: Backend, namespace: str) -> list[str]:
     """Return the paths of an operator's job objects: an operator serves one of the plurals of its backend."""
-    return [
-        collection(backend.API_VERSION, ServedKind(plural, namespaced=True), namespace) for plural in backend.PLURALS
-    ]
+    jobs = (
+        *((backend.API_VERSION, plural) for plural in backend.PLURALS),
+        *((other.api_version, other.plural) for other in backend.OTHERS),
+    )
+    return [collection(version, ServedKind(plural, namespaced=True), namespace) for version, plural in jobs]
 
 
 def find_job(api: ClusterApi, backend: Backend, namespace: str, name: str) -> dict[str, Any] | None:

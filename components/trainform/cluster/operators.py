@@ -11,31 +11,46 @@ from trainform.manifests.manifest import mappings
 
 
 class Operator(Struct, frozen=True):
-    """An operator. `name`: of the backend or queue system. `project`: what to install. `domain`: of its CRDs."""
+    """An operator. `name`: of the backend or queue system. `project`: what to install. `domain`: of its CRDs. `others`:
+    further versions that are enough for jobs of the backend."""
 
     name: str
     project: str
     domain: str
     api_version: str
+    others: tuple[str, ...] = ()
 
 
 KUEUE = Operator(defaults.KUEUE, "Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2")
 
 
 def operators() -> tuple[Operator, ...]:
-    """Return all operators: the backends in the order of their table, then Kueue."""
-    backends = (Operator(name, each.PROJECT, each.DOMAIN, each.API_VERSION) for name, each in BACKENDS.items())
-    return (*backends, KUEUE)
+    """Return all operators: the backends in the order of their table, Kueue, and those that run a kind of jobs."""
+    backends = (
+        Operator(name, each.PROJECT, each.DOMAIN, each.API_VERSION, tuple(other.api_version for other in each.OTHERS))
+        for name, each in BACKENDS.items()
+    )
+    others = (
+        Operator(
+            other.project, other.project, f"{other.plural}.{other.api_version.partition('/')[0]}", other.api_version
+        )
+        for each in BACKENDS.values()
+        for other in each.OTHERS
+    )
+    return (*backends, KUEUE, *others)
 
 
 def served_operators(api: ClusterApi) -> tuple[str, ...]:
     """Return the names of the operators whose API version is served. Raises `NotReadError`."""
     groups = mappings((api.find("/apis", "list the API groups") or {}).get("groups"))
     served = {version.get("groupVersion") for group in groups for version in mappings(group.get("versions"))}
-    return tuple(operator.name for operator in operators() if operator.api_version in served)
+    return tuple(each.name for each in operators() if not served.isdisjoint([each.api_version, *each.others]))
 
 
-def project_of(crd: str) -> str:
-    """Return the project that installs a CRD: the one with the longest domain at the end of the name."""
-    fitting = [operator for operator in operators() if crd.endswith(f".{operator.domain}")]
-    return max(fitting, key=lambda operator: len(operator.domain)).project if fitting else "what serves it"
+def project_of(crd: str, api_version: str = "") -> str:
+    """Return the project that installs a CRD, if possible in this version: the one with the longest domain at the end
+    of the name."""
+    fitting = [operator for operator in operators() if f".{crd}".endswith(f".{operator.domain}")]
+    if not fitting:
+        return "what serves it"
+    return max(fitting, key=lambda operator: (operator.api_version == api_version, len(operator.domain))).project

@@ -75,7 +75,7 @@ def _pod_references(plan: Plan, template: Template) -> Iterator[Reference]:
     """Yield the objects that a pod template names, without those that `preflight` reads by their fields."""
 
     def path(*names: str) -> str:
-        return experiment_field(plan, Place("", names, names), template.role) or f"roles.{template.role}"
+        return experiment_field(plan, Place("", names, names), template.role) or plan.role_path(template.role)
 
     spec = template.spec
     for field, kind in _POD_FIELDS.items():

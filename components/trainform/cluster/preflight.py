@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from trainform.cluster.live_objects import ServedKind, collection, find_job, pat
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.errors import ClusterError
-from trainform.manifests.manifest import Manifest, mapping
+from trainform.manifests.manifest import Manifest, mapping, mappings
 from trainform.plan.model import Plan
 from trainform.plan.record import read_record, unmark
 from trainform.spec.quantities import amount
@@ -48,8 +48,9 @@ def check_job(
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts if mount.claim is not None})
     namespace = cluster.get("Namespace", plan.namespace)
+    job = next((manifest.body for manifest in manifests if manifest.is_job), {})
     checks: list[Callable[[], Outcome]] = [
-        partial(_crds, cluster, crds),
+        partial(_crds, cluster, crds, job, plan.naming.mpi_job),
         partial(_namespace, cluster, namespace, plan.namespace, plan.environment, stack),
         partial(_queue, cluster, plan, stack),
         partial(_references, cluster, plan, stack),
@@ -232,13 +233,25 @@ def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack
 # --- objects of other owners
 
 
-def _crds(cluster: Cluster, crds: tuple[str, ...]) -> Outcome:
-    absent = (name for name in crds if cluster.get("CustomResourceDefinition", name).missing)
-    outcomes = (
-        refused(f"{cluster.cluster_name} has no {name}", f"install {project_of(name)} there, or choose another cluster")
-        for name in absent
-    )
-    return sum(outcomes, Outcome())
+def _crds(cluster: Cluster, crds: tuple[str, ...], job: Mapping[str, Any] = {}, mpi_job: str = "") -> Outcome:
+    """Check that the definitions exist, and that the job's has its version. mpi_job: of a job to which that applies."""
+    version = str(job.get("apiVersion", ""))
+    outcome = Outcome()
+    for name in crds:
+        found, project = cluster.get("CustomResourceDefinition", name), project_of(name, version)
+        spec = mapping(found.body.get("spec")) if found.found else {}
+        served = [str(each.get("name")) for each in mappings(spec.get("versions")) if each.get("served")]
+        is_job = mapping(spec.get("names")).get("kind") == job.get("kind") and version.startswith(
+            f"{spec.get('group')}/"
+        )
+        if found.missing:
+            reason = f"{cluster.cluster_name} has no {name}"
+            outcome += refused(reason, f"install {project} there, or choose another cluster")
+        elif is_job and version.partition("/")[2] not in served:
+            reason = f"{cluster.cluster_name} serves {name} as {', '.join(served)}, and this job is {version}"
+            fix = f"write `mpi_job: {served[0]}` in the environment" if mpi_job and served else f"install {project}"
+            outcome += refused(reason, f"{fix}, or choose another cluster")
+    return outcome
 
 
 def _namespace(cluster: Cluster, found: Answer, namespace: str, environment: str, stack: StackContext) -> Outcome:

@@ -67,7 +67,7 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
     backend = BACKENDS[chosen_backend(experiment, environment)]
     split = split_role(experiment) if backend.SPLITS_LAUNCHER else None
     experiment = experiment if split is None else split_launcher(experiment, split)
-    naming, groups = backend.naming(experiment), backend.groups(experiment)
+    naming, groups = backend.naming(experiment, environment), backend.groups(experiment)
     pulled = map_registries(experiment, environment.registries)
     plan = build_plan(pulled, environment, run, revision, naming=naming, groups=groups)
     plan = plan if split is None else name_origin(plan, split)
@@ -252,7 +252,7 @@ def render_job(
     found = [(in_file(problem_of(judgement, valid, parts), valid), judgement.severity) for judgement in judgements]
     limits = verdict(found, experiment.waivers, environment, today)
     found_problems = (
-        *plan_problems(parts, environment, draft),
+        *plan_problems(experiment, environment, draft),
         *admission_problems(draft),
         *support_problems(experiment, backend.FIELDS),
         *overwritten(draft, "the operator", backend.POD_KEYS),

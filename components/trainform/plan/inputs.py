@@ -114,7 +114,11 @@ def environment_part(
     for field, names in (("accelerators", kinds), ("storage_classes", classes)):
         offered[field] = _used(offered.get(field, {}), names)
     offered["registries"] = used_registries(experiment, environment.registries)
-    for field, unused in (("backend", experiment.backend is not None), ("rdma", not experiment.network.rdma)):
+    for field, unused in (
+        ("backend", experiment.backend is not None),
+        ("rdma", not experiment.network.rdma),
+        ("mpi_job", not plan.naming.mpi_job),
+    ):
         if unused:
             offered.pop(field, None)
     if plan.restricted:  # the other levels change no object

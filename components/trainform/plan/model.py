@@ -184,6 +184,7 @@ class Naming(Struct, frozen=True):
     """True if the operator chooses the ports when it makes a pod; the plan has only the ports that peers connect to."""
     ends_by_number: bool = False
     """True if a job that several groups end together ends when as many pods, of any group, have succeeded."""
+    mpi_job: str = ""  # version of the job by the environment's field of this name; empty if it has no effect
     named: bool = True  # every pod of the training has a name in DNS
     gang_of_role: bool = False  # the operator makes a gang of each role, and places one after the other
 
@@ -389,6 +390,10 @@ class Plan(Struct, frozen=True, dict=True):
     def by_name(self) -> dict[str, RolePlan]:
         """Return the roles by their names."""
         return {role.name: role for role in self.roles}
+
+    def role_path(self, name: str) -> str:
+        """Return the path of a role in the file."""
+        return f"roles.{self.by_name[name].written if name in self.by_name else name}"
 
     @property
     def ranked(self) -> tuple[RolePlan, ...]:

@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.errors import Problem, list_names
 from trainform.plan.launch.launch import chooses_mode
 from trainform.plan.model import Plan, group_name
-from trainform.plan.split import LAUNCHER
+from trainform.plan.split import LAUNCHER, split_parts
 from trainform.plan.variables import RESERVED_PREFIX
 from trainform.plan.world import (
     ALL_WHEN_EVICTED,
@@ -187,7 +187,8 @@ Rule = Callable[[Experiment, Environment, Plan], Iterator[Problem]]
 
 def plan_problems(experiment: Experiment, environment: Environment, plan: Plan) -> list[Problem]:
     """Return every problem of the experiment in this environment."""
-    return [problem for rule in RULES for problem in rule(experiment, environment, plan)]
+    parts = split_parts(experiment, plan)
+    return [problem for rule in RULES for problem in rule(parts, environment, plan)]
 
 
 def _names(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:

@@ -35,8 +35,11 @@ NODE: dict[str, Any] = {
 QUEUE = "scheduling.volcano.sh/queue-name"
 
 
+V1 = environment(mpi_job="v1")
+
+
 def on_it(**parts: Any) -> Plan:
-    return plan(**{**BACKEND, **parts})
+    return plan(**{"cluster": V1, **BACKEND, **parts})
 
 
 def spec(**parts: Any) -> dict[str, Any]:
@@ -45,7 +48,7 @@ def spec(**parts: Any) -> dict[str, Any]:
 
 
 def problems_on(**parts: Any) -> dict[str, str]:
-    return reasons(**{**BACKEND, **parts})
+    return reasons(**{"cluster": V1, **BACKEND, **parts})
 
 
 def test_processes_per_node() -> None:

@@ -14,7 +14,7 @@ def test_a_ranked_launcher_needs_a_gpu() -> None:
     assert problems_on(**NODE) == {}
     assert spec(**NODE)["mpiReplicaSpecs"].keys() == {"Launcher", "Worker"}
     kinds = {"a800": {"resource": "example.com/npu", "per_node": 8, "nodes": 8}}
-    (reason,) = reasons(environment(accelerators=kinds), **BACKEND, **NODE).values()
+    (reason,) = reasons(environment(accelerators=kinds, mpi_job="v1"), **BACKEND, **NODE).values()
     assert reason.startswith("the launcher is ranked, and training-operator counts it as a node only if")
     with_gpu = {**MPI, "roles": {**MPI["roles"], "launcher": {"ranked": False, "accelerators": {"a800": 1}}}}
     assert list(problems_on(**with_gpu)) == ["roles.launcher"]
@@ -122,7 +122,7 @@ def test_patches_that_make_a_template_malformed_are_reported(wreck: dict[str, An
 
 
 def test_kueue_admits_no_mpi_job_of_version_1() -> None:
-    cluster = environment(admission="kueue", queues={})
+    cluster = environment(admission="kueue", queues={}, mpi_job="v1")
     mpi = {"mpi": {"command": ["python", "/app/train.py"], "role": "launcher"}}
     assert reasons(cluster, **BACKEND, roles=POOL) == {}
     roles = {"launcher": {"replicas": 1, "ranked": False}, "worker": {"replicas": 2}}

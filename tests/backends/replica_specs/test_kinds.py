@@ -9,7 +9,7 @@ import pytest
 
 from tests.backends.kubeflow.test_backend import ELASTIC, POOL, TENSORFLOW
 from tests.backends.kubeflow.test_backend import MPI as LAUNCHER_APART
-from tests.support.samples import experiment, job, plan
+from tests.support.samples import environment, experiment, job, plan
 from trainform.backends.backend import BACKENDS
 from trainform.backends.replica_specs.kinds import declared_port, rendered_specs, run_time, tf_config
 from trainform.job.render import job_manifests
@@ -110,7 +110,7 @@ UNLESS_SET = {"I_MPI_HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP_EXEC"}  # appended
 )
 def test_the_plan_knows_the_appended_variables(backend: str, parts: dict[str, Any]) -> None:
     """Otherwise the operator's value would replace the user's without a note."""
-    made = plan(backend=backend, **parts)
+    made = plan(cluster=environment(mpi_job="v1"), backend=backend, **parts)
     specs = {name.lower(): spec["template"]["spec"] for name, spec in rendered_specs(job(made)).items()}
     found = set()
     for pod in BACKENDS[backend].pods(made, job_manifests(made))[0]:

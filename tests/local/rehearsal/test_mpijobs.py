@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.local.rehearsal.workloads import full_name, own_state_folder, pod, run_to_success, with_probe, workload
+from tests.support.samples import environment
 from trainform.backends.kubeflow.controller import KUBEXEC
 
 pytestmark = [
@@ -43,7 +44,7 @@ WORLDS: dict[str, tuple[dict[str, Any], str, int]] = {
 @pytest.mark.parametrize("name", WORLDS)
 def test_the_world_forms(name: str, image: str) -> None:
     parts, formed, processes = WORLDS[name]
-    planned, asked = with_probe(**parts)
+    planned, asked = with_probe(cluster=environment(mpi_job="v1"), **parts)
     display = run_to_success(asked, image, timeout=300)
     lines = display.probes(f"{planned.job}-launcher")
     assert formed in lines

@@ -24,6 +24,7 @@ from trainform.local.rehearsal.run.report import Outcome
 from trainform.local.rehearsal.sources import workload_of_plan
 from trainform.local.rehearsal.workload import Workload
 from trainform.plan.model import Plan
+from trainform.spec.environment import Environment
 
 NAMESPACE = "team-vision"
 SERVICE = "resnet"
@@ -62,9 +63,9 @@ def workload(*pods: dict[str, Any], **parts: Any) -> Workload:
     return Workload(**{"experiment": SERVICE, "namespace": NAMESPACE, "pods": pods, **parts})
 
 
-def with_probe(seconds: float = 150, **parts: Any) -> tuple[Plan, Workload]:
+def with_probe(seconds: float = 150, cluster: Environment | None = None, **parts: Any) -> tuple[Plan, Workload]:
     """Return the plan of an experiment, and its pods with the launcher's probe."""
-    made = plan(**parts)
+    made = plan(cluster=cluster, **parts)
     return made, probed(workload_of_plan(made), made, experiment(**parts).launcher, seconds)
 
 

@@ -67,7 +67,7 @@ def test_unknown_add_on_names_are_refused_with_the_known_names() -> None:
         chosen_addons(["kubeflow,ray", "Kueue"])
     [problem] = caught.value.problems
     assert (problem.value, problem.reason) == ("ray, Kueue", "are not add-ons of the sandbox")
-    assert problem.fix == "choose from kueue, kubeflow, jobset, trainer, kubedl, kube-scheduler"
+    assert problem.fix == "choose from kueue, kubeflow, mpi-operator, jobset, trainer, kubedl, kube-scheduler"
     assert caught.value.exit_code == 2
 
 
@@ -77,13 +77,13 @@ def test_unknown_add_on_names_are_refused_before_the_folder_is_made(tmp_path: Pa
     refused = subprocess.run([sys.executable, "-m", "trainform", *words], capture_output=True, text=True, check=False)
     assert refused.returncode == 2
     assert "ray" in refused.stderr
-    assert "choose from kueue, kubeflow, jobset" in refused.stderr
+    assert "choose from kueue, kubeflow, mpi-operator" in refused.stderr
     assert not folder.exists()
 
 
 def test_dependencies_of_add_ons_are_added() -> None:
     assert add_dependencies(["trainer"]) == ("jobset", "trainer", "kube-scheduler")
-    assert add_dependencies(["kubeflow", "kubedl"]) == ("kubeflow", "kubedl")
+    assert add_dependencies(["kubeflow", "kubedl"]) == ("kubeflow", "mpi-operator", "kubedl")
 
 
 def test_each_program_is_built_by_its_part_and_names_and_ports_are_unique() -> None:
@@ -115,7 +115,13 @@ def test_add_ons_are_configured_with_loopback_and_their_own_ports_only(name: str
     assert used == {context.ports[port] for port in addon.ports}
 
 
-@pytest.mark.parametrize("name", ["kubeflow", "kubedl"])
+@pytest.mark.parametrize("mpi_operator", [True, False])
+def test_one_operator_runs_mpi_jobs(mpi_operator: bool, tmp_path: Path) -> None:
+    context = structs.replace(_context(tmp_path), mpi_operator=mpi_operator)
+    assert ("--enable-scheme=mpijob" in ADDONS["kubeflow"].component.arguments(context)) == (not mpi_operator)
+
+
+@pytest.mark.parametrize("name", ["kubeflow", "mpi-operator", "kubedl"])
 def test_operators_make_gangs_only_where_volcano_admits_jobs(name: str, tmp_path: Path) -> None:
     context = _context(tmp_path)
     with_gangs, without = (

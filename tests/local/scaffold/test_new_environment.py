@@ -63,6 +63,12 @@ def test_the_first_operator_with_its_queue_system_is_chosen(
     assert ("Nothing holds a job back" in text) == (admission == "none")
 
 
+def test_the_served_version_of_mpi_jobs_is_chosen() -> None:
+    for others, version in (((), "v1"), (("mpi-operator",), "v2beta1")):
+        text = environment_text("prod", survey(operators=("kubeflow", "kueue", *others)))
+        assert read(text).mpi_job == version
+
+
 def test_volcanos_queues_can_be_named() -> None:
     queues = [*map(queue, ("default", "root", "night")), queue("above", "root"), queue("below", "above")]
     found = environment(queues=queues, nodes=[node({"nvidia.com/gpu": "8"})])

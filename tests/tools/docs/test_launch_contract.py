@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.samples import plan
+from tests.support.samples import environment, plan
 from tools.docs.launch_contract import contract_page
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
@@ -63,7 +63,7 @@ def test_the_contract_promises_nothing_that_is_never_rendered(launcher: str) -> 
     if launcher == "mpi":  # what stands for SSH
         apart: dict[str, Any] = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
         roles = {"launcher": {"ranked": False}, "worker": {"replicas": 2}}
-        further = [plan(backend="kubeflow", launcher=apart, roles=roles)]
+        further = [plan(cluster=environment(mpi_job="v1"), backend="kubeflow", launcher=apart, roles=roles)]
     job = {"roles": POOL, **JOBS[launcher]}
     plans = [plan(**job), plan(roles=job["roles"], launcher=job["launcher"]), *further]
     rendered = {variable.name for made in plans for role in made.roles for variable in role.env}

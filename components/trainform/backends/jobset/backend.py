@@ -26,6 +26,7 @@ from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
 
@@ -70,7 +71,7 @@ class JobSet(Backend):
 
     LACKS = frozenset(["launcher.torchrun.elastic"])  # in place
 
-    def naming(self, experiment: Experiment) -> Naming:
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         return jobs.NAMING
 
     def crds(self, plan: Plan) -> tuple[str, ...]:

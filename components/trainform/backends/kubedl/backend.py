@@ -45,6 +45,7 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, mapping, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.plan.model import Ending, Naming, Plan
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 _NO_NAMES = refused(
@@ -145,7 +146,7 @@ class KubeDL(OfReplicaSpecs):
     READS = frozenset([NETWORK_ANNOTATION, *ELASTIC_ANNOTATIONS])
     LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS, ENTRYPOINT])
 
-    def naming(self, experiment: Experiment) -> Naming:
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return addresses of the Services that KubeDL makes for pods, without workers of a PyTorchJob; on the host
         network it draws the ports."""
         named = experiment.launcher.tensorflow is not None

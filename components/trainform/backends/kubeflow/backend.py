@@ -1,4 +1,4 @@
-"""Kubeflow's training-operator v1: `kubeflow.org/v1` PyTorchJob, TFJob and MPIJob.
+"""Kubeflow's training-operator v1: `kubeflow.org/v1` PyTorchJob and TFJob; MPIJob of it or of mpi-operator.
 
 The operator computes ranks and addresses itself and appends them to the `env` of containers. Its WORLD_SIZE counts
 processes if `nprocPerNode` is a number; the plan's values win (`manifests.env`). It makes the PodGroup and a Service
@@ -14,6 +14,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
+from trainform.backends.kubeflow import mpi_operator
 from trainform.backends.kubeflow.controller import (
     GPU,
     KUBEXEC,
@@ -26,7 +27,7 @@ from trainform.backends.kubeflow.controller import (
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, kind_of, main_port, replica_spec_pods
+from trainform.backends.replica_specs.kinds import NAMING, is_v2, kind_of, main_port, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     OfReplicaSpecs,
@@ -42,12 +43,17 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.plan.model import Ending, Naming, Plan
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 _OF_THE_MASTER = (
     "workers of a PyTorchJob wait 200 s at most for the name of the Master, which is in DNS when its steps are done "
     "(the Service of training-operator publishes ready pods alone): where a step of the Master alone takes longer, "
     "they fail"
+)
+_BY_EXEC = (
+    "training-operator starts the processes by `kubectl exec` and with its own hostfile: there is no SSH and nothing "
+    "waits for it; pods have no names in DNS, so MASTER_ADDR and MASTER_PORT are not set"
 )
 _STEPS = "workers of a PyTorchJob wait 200 s at most for steps of the Master alone"
 
@@ -59,10 +65,11 @@ class Kubeflow(OfReplicaSpecs):
     DOMAIN = "kubeflow.org"
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
+    OTHERS = (mpi_operator.OPERATOR,)
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
 
-    MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
+    MAKES = f"PyTorchJob, TFJob (`{API_VERSION}`), MPIJob (`{mpi_operator.API_VERSION}` of mpi-operator, or `v1`)"
     ENDS = (
         "PyTorchJob: the Master; without one all workers, or any of an elastic job. TFJob: the Chief; without one "
         "all workers (`successPolicy: AllWorkers`). MPIJob: the Launcher"
@@ -71,10 +78,13 @@ class Kubeflow(OfReplicaSpecs):
         "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, "
         "`MASTER_PORT`, `WORLD_SIZE`, `RANK`, `PET_MASTER_ADDR`, `PET_MASTER_PORT`, `PET_NODE_RANK`, and in workers "
         "the init container `init-pytorch` (`alpine:3.10`); elastic: `PET_RDZV_ENDPOINT`, `PET_RDZV_BACKEND`, "
-        "`PET_MAX_RESTARTS`. TFJob: `TF_CONFIG`. MPIJob, in the launcher: `OMPI_MCA_plm_rsh_agent`, "
-        "`OMPI_MCA_orte_default_hostfile`, `I_MPI_HYDRA_BOOTSTRAP`, `I_MPI_HYDRA_BOOTSTRAP_EXEC`; without "
-        "accelerators empty `NVIDIA_VISIBLE_DEVICES` and `NVIDIA_DRIVER_CAPABILITIES`; the init container "
-        "`kubectl-delivery`, `/etc/mpi`, `/opt/kube`"
+        "`PET_MAX_RESTARTS`. TFJob: `TF_CONFIG`. MPIJob: `K_MPI_JOB_ROLE`, in the launcher "
+        "`OMPI_MCA_orte_keep_fqdn_hostnames`, `OMPI_MCA_orte_default_hostfile`, `OMPI_MCA_plm_rsh_args`, "
+        "`OMPI_MCA_orte_set_default_slots`, and unless it is ranked empty `NVIDIA_VISIBLE_DEVICES` and "
+        "`NVIDIA_DRIVER_CAPABILITIES`; `/etc/mpi-ssh`, `/etc/mpi`. MPIJob `v1`, in the launcher: "
+        "`OMPI_MCA_plm_rsh_agent`, `OMPI_MCA_orte_default_hostfile`, `I_MPI_HYDRA_BOOTSTRAP`, "
+        "`I_MPI_HYDRA_BOOTSTRAP_EXEC`; without accelerators empty `NVIDIA_VISIBLE_DEVICES` and "
+        "`NVIDIA_DRIVER_CAPABILITIES`; the init container `kubectl-delivery`, `/etc/mpi`, `/opt/kube`"
     )
 
     INDEX_LABEL = INDEX
@@ -96,17 +106,17 @@ class Kubeflow(OfReplicaSpecs):
             "PyTorchJob: Master (the pod that launches, or a first ranked role of one replica; its end ends the job) "
             "and Worker. TFJob: task types. MPIJob: Launcher and Worker. Other roles are refused"
         ),
-        "launcher.mpi": noted(
-            "training-operator starts the processes by `kubectl exec` and with a hostfile of its own: there is no "
-            "SSH and nothing waits for it; pods have no names in DNS, so MASTER_ADDR and MASTER_PORT are not set",
-            elsewhere=True,
+        "launcher.mpi": done_by(
+            "MPIJob `v2beta1` of mpi-operator, or where the environment has `mpi_job: v1` that of training-operator, "
+            f"with a note: {_BY_EXEC}"
         ),
         "launcher.torchrun.elastic": noted(
             "the job is complete when one of its pods is: training-operator then removes the others", elsewhere=True
         ),
         "restart": done_by(
             "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `runPolicy.backoffLimit`; "
-            "`all-when-evicted` is refused. An evicted pod of an MPIJob ends the job"
+            "`all-when-evicted` is refused. An evicted pod of an MPIJob `v1` ends the job; with `v2beta1` the limit is "
+            "that of the launcher, and a lost worker ends the job by `mpirun`"
         ),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
@@ -125,24 +135,30 @@ class Kubeflow(OfReplicaSpecs):
     LOOKUP_CONTAINERS = frozenset([WAITING])
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
 
-    def naming(self, experiment: Experiment) -> Naming:
-        """Return addresses of the Services that the operator makes for pods. The pods of an MPIJob have none: its
-        launcher is one pod, and it starts processes by `kubectl exec`."""
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
+        """Return addresses of the Services that the operator makes for pods. The pods of an MPIJob v1 have none: its
+        launcher starts processes by `kubectl exec`."""
         if experiment.launcher.mpi is None:
             return NAMING
-        return structs.replace(NAMING, single=("launcher",), agent=KUBEXEC, named=False)
+        first = structs.replace(NAMING, single=("launcher",), agent=KUBEXEC, named=False)
+        naming = first if environment.mpi_job == "v1" else mpi_operator.NAMING
+        return structs.replace(naming, mpi_job=environment.mpi_job)
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Yield problems with roles without a replica type, with restarts that the job cannot express, and with what
         an MPIJob cannot do."""
         yield from super().problems(plan)
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
-        if plan.naming.agent is not None:
-            yield from _mpi_problems(plan)
+        if plan.naming.mpi_job:
+            yield from mpi_operator.problems(plan) if is_v2(plan) else _mpi_problems(plan)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """Yield a note on each step of `prepare` for which workers of a PyTorchJob wait, and on pods that run on."""
         yield from left_running(plan, job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
+        if is_v2(plan):
+            yield from mpi_operator.notes(plan)
+        elif plan.naming.mpi_job:
+            yield f"launcher.mpi: {_BY_EXEC}; if that is not wanted, write `mpi_job: v2beta1` in the environment"
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
             alone = {*master.prepared}.difference(*(role.prepared for role in others)) if others else ()
@@ -155,10 +171,14 @@ class Kubeflow(OfReplicaSpecs):
         kind = kind_of(plan)
         types = [kind.types.get(role.group, role.name) for role in plan.roles]
         names = appended(kind.kind, plan.totals.pods, types, plan.world.bounds is not None)
+        not_appended = {role.name: spared(kind.kind, role, plan.launches) for role in plan.roles}
+        if is_v2(plan):
+            names = mpi_operator.APPENDED
+            not_appended = {role.name: mpi_operator.spared(role, plan.launches) for role in plan.roles}
         return PodConventions(
             self.INDEX_LABEL,
             appended=names,
-            spared={role.name: spared(kind.kind, role, plan.launches) for role in plan.roles},
+            spared=not_appended,
             computed=names & {"TF_CONFIG"},
             container=kind.container,
             ports=kind.ports,
@@ -171,15 +191,24 @@ class Kubeflow(OfReplicaSpecs):
         specs = replica_specs(plan, self.conventions(plan))
         if plan.host_network:
             specs = {name: {**spec, "template": _listening(plan, spec["template"])} for name, spec in specs.items()}
-        spec = {**_OWN_FIELDS[kind.kind](plan), "runPolicy": run_policy(plan, "priorityClass"), kind.field: specs}
+        own, policy = _OWN_FIELDS[kind.kind](plan), run_policy(plan, "priorityClass")
+        if is_v2(plan):
+            own, policy = mpi_operator.own_fields(plan), mpi_operator.run_policy(plan, policy)
+        spec = {**own, "runPolicy": policy, kind.field: specs}
         annotations = {QUEUE_ANNOTATION: plan.queue.name} if plan.admission == defaults.VOLCANO else {}
         labels = queue_labels(plan)
         return job_manifest(
-            plan, self.API_VERSION, kind.kind, without_empty(spec), labels=labels, annotations=annotations
+            plan,
+            f"{self.DOMAIN}/{kind.version}",
+            kind.kind,
+            without_empty(spec),
+            labels=labels,
+            annotations=annotations,
         )
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
-        return controller_objects(job_body(manifests))
+        job = job_body(manifests)
+        return (mpi_operator.controller_pods(job), {}) if is_v2(plan) else controller_objects(job)
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         """Return the pods that end the job. Source: training-operator 1.9.3, pkg/controller.v1 (`UpdateJobStatus`)."""
@@ -231,7 +260,7 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     requests a GPU, all with the same number of slots."""
     if plan.admission == defaults.KUEUE:
         reason = "Kueue admits MPIJobs of the version v2beta1 alone, and this one is v1"
-        yield Problem("launcher.mpi", None, reason, "use the backend jobset or trainer")
+        yield Problem("launcher.mpi", None, reason, "write `mpi_job: v2beta1` in the environment")
     if plan.ssh is not None:
         reason = "an MPIJob does not use SSH: its pods have no DNS names, and `kubectl exec` starts the processes"
         yield Problem("ssh", None, reason, "remove it")
@@ -249,7 +278,10 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
             "the launcher is ranked, and training-operator counts it as a node only if it requests a resource with "
             f"`{GPU}` in the name"
         )
-        fix = "launch from a role of its own: `launcher: {ranked: false}`, and `role: launcher` in `launcher.mpi`"
+        fix = (
+            "launch from another role: `launcher: {ranked: false}`, and `role: launcher` in `launcher.mpi`; or write "
+            "`mpi_job: v2beta1` in the environment"
+        )
     else:
         reason = (
             f"the unranked launcher requests a resource with `{GPU}` in the name, so training-operator counts it as a "

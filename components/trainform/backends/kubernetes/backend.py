@@ -35,6 +35,7 @@ from trainform.manifests.objects import SKIP_AWAIT, job_manifest
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 _PODS = PodsAt("spec", counts=("parallelism",), run_time=DEADLINE)
@@ -91,7 +92,7 @@ class Kubernetes(Backend):
     ONE_ROLE = True
     SPLITS_LAUNCHER = False
 
-    def naming(self, experiment: Experiment) -> Naming:
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return the hostnames of an Indexed Job's pods, whose names have a random end."""
         return Naming(pod="{job}-{index}", address="{pod}.{service}", own_service=True)
 

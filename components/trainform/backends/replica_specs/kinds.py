@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from trainform import defaults
 from trainform.backends.backend import DEADLINE, Finder, Pods, PodsAt, value_at
 from trainform.plan.layout import RENDEZVOUS, TENSORFLOW
 from trainform.plan.model import Naming, Plan
@@ -27,6 +28,7 @@ class JobKind(Struct, frozen=True):
     port: the number that the operator assumes if no container declares the port; 0 if the kind has no port.
     own_restarts: the operator's own restart policies, next to the template: a pod is made anew upon some exit codes. (A
     pod of an MPIJob never is, so the job would neither go on nor fail: training-operator 1.9.3, pkg/controller.v1/mpi.)
+    version: of the API.
     """
 
     kind: str
@@ -37,6 +39,7 @@ class JobKind(Struct, frozen=True):
     ports: Mapping[str, str]
     port: int
     own_restarts: tuple[str, ...] = ("ExitCode",)
+    version: str = "v1"
 
     @property
     def port_name(self) -> str | None:
@@ -66,17 +69,24 @@ _MPI = JobKind(
     "MPIJob", "mpijobs", "mpiReplicaSpecs", {"launcher": LAUNCHER, "worker": "Worker"}, "mpi", {}, 0, own_restarts=()
 )
 KINDS = {kind.kind: kind for kind in (_PYTORCH, _TENSORFLOW, _MPI)}
+_MPI_V2 = structs.replace(_MPI, version="v2beta1", container=defaults.MAIN_CONTAINER)
 _BY_LAUNCHER = {"tensorflow": _TENSORFLOW, "mpi": _MPI}
 
 
 def kind_of(plan: Plan) -> JobKind:
     """Return the kind of job that the plan's launcher needs."""
-    return _BY_LAUNCHER.get(plan.launcher, _PYTORCH)
+    return _MPI_V2 if is_v2(plan) else _BY_LAUNCHER.get(plan.launcher, _PYTORCH)
+
+
+def is_v2(plan: Plan) -> bool:
+    """Return True for an MPIJob of mpi-operator."""
+    return plan.naming.mpi_job == _MPI_V2.version
 
 
 def rendered_kind(job: Mapping[str, Any]) -> JobKind:
     """Return the kind of a rendered job."""
-    return KINDS[job["kind"]]
+    kind = KINDS[job["kind"]]
+    return _MPI_V2 if kind is _MPI and job["apiVersion"].endswith(_MPI_V2.version) else kind
 
 
 def rendered_specs(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -54,6 +54,7 @@ from trainform.manifests.objects import experiment_labels, job_manifest
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Naming, Plan
 from trainform.plan.world import launching_role
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 GROUP = "trainer.kubeflow.org"
@@ -119,10 +120,10 @@ class Trainer(Backend):
     # The gang of a TrainJob always has all of its pods, and their number is fixed.
     LACKS = frozenset(["roles.*.min_available", "launcher.torchrun.elastic"])
 
-    def naming(self, experiment: Experiment) -> Naming:
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return the names of a JobSet. With an existing runtime the subdomain is the name of the TrainJob, and Trainer
         writes the hostfile."""
-        naming = _JOBSET.naming(experiment)
+        naming = _JOBSET.naming(experiment, environment)
         if experiment.runtime is None:
             return naming
         hostfile = f"{HOSTFILE_MOUNT}/hostfile"

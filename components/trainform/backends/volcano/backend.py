@@ -39,6 +39,7 @@ from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
 from trainform.plan.world import ANY_EVENT, COMPLETED, ON_FAILURE, TASK_FAILED, action_upon
+from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.quantities import seconds
 from trainform.spec.roles import Policy
@@ -187,7 +188,7 @@ class Volcano(Backend):
         "network.ports": done_by("a task for each replica; policies for `TaskCompleted` and `*` are refused"),
     }
 
-    def naming(self, experiment: Experiment) -> Naming:
+    def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return names by which pods are addressed below trainform's headless Service."""
         return Naming(pod="{job}-{group}-{index}", address="{pod}.{service}", own_service=True, ends_by_number=True)
 

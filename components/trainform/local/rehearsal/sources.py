@@ -81,8 +81,8 @@ def workload_of_cluster(cluster: Cluster, plan: Plan) -> Workload:
 
 
 def _operator_services(plan: Plan, pods: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the headless Service that an operator without an agent makes for each pod, under the pod's name."""
-    if not plan.naming.own_service and plan.naming.agent is None:
+    """Yield the headless Service that an operator without an agent makes for each pod whose name is its address."""
+    if plan.naming.address == "{pod}" and plan.naming.agent is None:
         for pod in pods:
             spec = {"clusterIP": "None", "selector": labels_of(pod)}
             yield {"metadata": {"name": pod_name(pod), "namespace": plan.namespace}, "spec": spec}

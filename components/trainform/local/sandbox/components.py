@@ -33,6 +33,7 @@ class Context(Struct, frozen=True):
     scheduler_configuration: Path
     admission_configuration: Path
     gangs: bool = True  # see `SandboxSettings`
+    mpi_operator: bool = True  # it runs MPIJobs, and not training-operator
 
 
 class Component(Struct, frozen=True):

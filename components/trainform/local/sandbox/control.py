@@ -15,7 +15,7 @@ from trainform.local.docker_daemon import no_real_nodes
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons import add_dependencies, install_addons, sort_by_table
 from trainform.local.sandbox.addons.addon import InstalledAddOn
-from trainform.local.sandbox.addons.addon_table import ADDONS, SCHEDULER
+from trainform.local.sandbox.addons.addon_table import ADDONS, KUBEFLOW, MPI_OPERATOR, SCHEDULER
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.cluster_objects import apply_storage_classes
@@ -143,6 +143,11 @@ def _merge(settings: SandboxSettings, before: State | None, progress: Progress) 
     there = () if before is None else before.settings.addons
     without_gangs = () if settings.gangs else (SCHEDULER.name,)
     names = add_dependencies(sort_by_table(there, settings.addons, without_gangs))
+    if before is not None and KUBEFLOW.name in there and before.settings.mpi_job != settings.mpi_job:
+        versions = f"{before.settings.mpi_job}, and not {settings.mpi_job}"
+        raise SandboxError(f"this sandbox serves MPIJob {versions}", "trainform sandbox down")
+    if settings.mpi_job == "v1":
+        names = tuple(name for name in names if name != MPI_OPERATOR.name)
     for needed in names:
         if needed not in (*settings.addons, *there):
             dependents = [name for name in names if needed in ADDONS[name].needs] or ["jobs without Volcano"]

@@ -51,6 +51,7 @@ class SandboxSettings(Struct, frozen=True):
     contexts: tuple[str, ...] = ()  # more names for the sandbox in its kubeconfig
     addons: tuple[str, ...] = ()  # names from the table of add-ons, as `chosen_addons` returns them
     gangs: bool = True  # operators that have an option for gangs make gangs of Volcano
+    mpi_job: str = "v2beta1"  # as in an environment
     real: int | None = None  # number of nodes that run as containers; None: as before
 
 
@@ -78,6 +79,7 @@ def settings_from_environment(environment: Environment, folder: Path) -> Sandbox
         storage_classes=tuple(sorted(set(environment.storage_classes.values()))),
         contexts=() if context is None else (context,),
         gangs=environment.admission == VOLCANO,
+        mpi_job=environment.mpi_job,
     )
 
 

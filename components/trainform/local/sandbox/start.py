@@ -14,6 +14,7 @@ from trainform.console.progress import Step
 from trainform.defaults import NODES_LABEL, REAL
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.addons.addon import InstalledAddOn
+from trainform.local.sandbox.addons.addon_table import MPI_OPERATOR
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Certificates, WebhookCertificates
 from trainform.local.sandbox.cluster_objects import (
@@ -115,7 +116,10 @@ class Start(Struct):
         write_private(admission, json.dumps(admission_configuration(real=bool(self.state.settings.real))).encode())
         stages = (*self.control_plane.stages, *sorted(STAGES.glob("*.yaml")))
         gangs = self.state.settings.gangs
-        context = Context(self.layout, self.certificates, self.state.ports, stages, scheduler, admission, gangs)
+        mpi_operator = MPI_OPERATOR.name in self.state.settings.addons
+        context = Context(
+            self.layout, self.certificates, self.state.ports, stages, scheduler, admission, gangs, mpi_operator
+        )
         for addon in self.addons:
             addon.configure(context)
         return context
@@ -162,7 +166,9 @@ class Start(Struct):
 
     def _create_objects(self, api: Api, deadline: float, step: Step) -> None:
         """Create the objects that Volcano and the add-ons expect, and the nodes."""
-        crds = (*self.control_plane.crds, *(path for addon in self.addons for path in addon.crds))
+        # of two operators with a kind of the same name, the later in the table serves it
+        files = (*self.control_plane.crds, *(path for addon in self.addons for path in addon.crds))
+        crds = tuple({path.name: path for path in files}.values())
         with explained_by(self.state.processes, "kube-apiserver"):
             apply_crds(api, crds)
             apply_webhooks(api, self.state.ports["webhook-manager"], self.certificates)

@@ -99,6 +99,7 @@ def _operator(survey: Survey) -> Iterator[str]:
         yield _backend_example()
         return
     yield f"backend: {backend}"
+    yield from (other.without for other in BACKENDS[backend].OTHERS if other.project not in served)
     yield f"admission: {admission}"
     yield from QUEUES_OF[admission](survey)
 

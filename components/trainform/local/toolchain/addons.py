@@ -26,6 +26,7 @@ from trainform.local.toolchain.parts import (
 from trainform.local.toolchain.tools import BuiltPart
 
 _TRAINING_OPERATOR = "github.com/kubeflow/training-operator"
+_MPI_OPERATOR = "github.com/kubeflow/mpi-operator"
 _TRAINER = "github.com/kubeflow/trainer/v2"
 _JOBSET = "sigs.k8s.io/jobset"
 _KUEUE = "sigs.k8s.io/kueue"
@@ -66,6 +67,16 @@ KUEUE = Part(
         ModuleFiles(_KUEUE, "config/components/webhook/manifests.yaml", "kueue-webhooks"),
     ),
 )
+# Our own main package, since the module's listens on all interfaces and always elects a leader.
+MPI_OPERATOR = Part(
+    folder="mpi-operator",
+    pins="kueue",
+    gcflags=_GCFLAGS,
+    binaries=("mpi-operator",),
+    minutes=0.5,
+    target="./mpi-operator",
+    shipped=(ModuleFiles(_MPI_OPERATOR, "manifests/base/kubeflow.org_mpijobs.yaml", "mpi-operator-crds"),),
+)
 KUBEDL = Part(
     folder="kubedl",
     gcflags=_GCFLAGS,
@@ -79,7 +90,7 @@ KUBE_SCHEDULER = Part(
     folder="kube-scheduler", binaries=("kube-scheduler",), minutes=0.1, pins="controlplane",
     target=f"{_COMMANDS}/kube-scheduler", ldflags=KUBERNETES_STAMP,
 )  # fmt: skip
-ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, KUBEDL, KUBE_SCHEDULER)
+ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, MPI_OPERATOR, KUBEDL, KUBE_SCHEDULER)
 # The programs of real nodes.
 NODE = Part(
     folder="node", binaries=("kubelet", "kube-proxy"), minutes=0.4, pins="controlplane",

@@ -62,7 +62,7 @@ def _listens(name: str) -> Ready:
 
 _OPERATOR = "training-operator"
 # TFJob last: MPIJob has no webhook (1.9), and when the webhook of the last kind answers, all answer.
-_OPERATOR_KINDS = ("mpijob", "pytorchjob", "tfjob")
+_OPERATOR_KINDS = ("pytorchjob", "tfjob")
 _TF_POD = {"spec": {"containers": [{"name": "tensorflow", "image": "probe"}]}}
 
 
@@ -71,7 +71,8 @@ def _operator_arguments(context: Context) -> list[str]:
     arguments += [f"--webhook-server-port={context.ports[_OPERATOR]}"]
     arguments += [f"--cert-dir={WebhookCertificates(context.layout.pki).folder}"]
     arguments += [f"--health-probe-bind-address={LOOPBACK}:{context.ports[_health(_OPERATOR)]}"]
-    arguments += [f"--enable-scheme={kind}" for kind in _OPERATOR_KINDS]
+    kinds = _OPERATOR_KINDS if context.mpi_operator else ("mpijob", *_OPERATOR_KINDS)
+    arguments += [f"--enable-scheme={kind}" for kind in kinds]
     return [*arguments, *_gangs(context)]
 
 
@@ -80,6 +81,7 @@ KUBEFLOW = AddOn(
     part=parts.TRAINING_OPERATOR,
     component=Component(_OPERATOR, "training-operator", LAST_WAVE, _operator_arguments, _OPERATOR),
     ports=(_OPERATOR, _health(_OPERATOR)),
+    needs=("mpi-operator",),
     ready=_webhooks_admit(
         "kubeflow.org/v1/namespaces/default/tfjobs",
         "TFJob",
@@ -89,6 +91,28 @@ KUBEFLOW = AddOn(
         names={"ValidatingWebhookConfiguration": "validator.training-operator.kubeflow.org"},
         resources=frozenset({"pytorchjobs", "tfjobs"}),
     ),
+)
+
+# --- mpi-operator (kubeflow.org/v2beta1): MPIJob, instead of that of the training operator. It has no webhooks.
+
+_MPI = "mpi-operator"
+
+
+def _mpi_arguments(context: Context) -> list[str]:
+    address = f"{LOOPBACK}:{context.ports[_MPI]}"
+    return [
+        f"--kubeconfig={context.layout.kubeconfig}",
+        f"--health-probe-bind-address={address}",
+        *_gangs(context),
+    ]
+
+
+MPI_OPERATOR = AddOn(
+    name=_MPI,
+    part=parts.MPI_OPERATOR,
+    component=Component(_MPI, "mpi-operator", LAST_WAVE, _mpi_arguments, _MPI),
+    ports=(_MPI,),
+    ready=_listens(_MPI),
 )
 
 # --- Kueue: admits the jobs of these frameworks that name a queue. It does not manage single pods.
@@ -307,4 +331,4 @@ SCHEDULER = AddOn(
 )
 
 # In the order of waiting: Kueue's webhooks are called for every job of an operator.
-ADDONS = {addon.name: addon for addon in (KUEUE, KUBEFLOW, JOBSET, TRAINER, KUBEDL, SCHEDULER)}
+ADDONS = {addon.name: addon for addon in (KUEUE, KUBEFLOW, MPI_OPERATOR, JOBSET, TRAINER, KUBEDL, SCHEDULER)}
