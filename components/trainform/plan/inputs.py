@@ -209,8 +209,6 @@ def _without_value(experiment: Experiment, overlays: Iterable[Mapping[str, Any]]
         if volume.claim is not None or any(_sets(patch, "storage", name, "claim") for patch in written)
     }
     excluded: dict[str, Any] = {"environments": True, "runtime": {"file"}, "storage": existing}
-    if experiment.owner is None:  # records and releases of earlier versions do not have the field
-        excluded["owner"] = True
     ssh = experiment.ssh
     if ssh is None or ssh.rotation != Ssh.model_fields["rotation"].default:
         return excluded

@@ -1,6 +1,7 @@
 """The file of the platform team: one cluster, what it offers, what it allows, and what its accelerators cost."""
 
 import datetime
+import operator
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -177,6 +178,12 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         default="volcano",
         description="What holds a job back until all of it fits: Volcano, Kueue with LocalQueues, or nothing "
         "(docs/reference/backends.md).",
+    )
+    workload_priorities: bool = Field(
+        default=False,
+        exclude_if=operator.not_,
+        description="With Kueue: whether `priority_class` of experiments names a WorkloadPriorityClass of the cluster, "
+        "and not a PriorityClass of the pods.",
     )
     cluster: Cluster = Field(
         default=Cluster(),
