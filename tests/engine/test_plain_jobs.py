@@ -17,10 +17,9 @@ from trainform.manifests.manifest import job_body
 
 pytestmark = pytest.mark.proof("plain Jobs: their end, their restarts, and their replacement")
 
-IMAGE = "registry.example.com/ai/training:latest"
 TRAINING: dict[str, Any] = {
     "backend": "kubernetes",
-    "image": f"{IMAGE}",
+    "image": "registry.example.com/ai/training:latest",
     "launcher": {"torchrun": {"script": "/app/train.py"}},
     "roles": {"worker": {"replicas": 3}},
     "shared_memory": "64Mi",
@@ -103,6 +102,8 @@ def test_a_new_revision_waits_for_the_pods_of_the_old_one(plain: Project, addons
     addons_live.merge(path, HELD)
 
     plain.experiment("train", {**TRAINING, "env": {"EPOCHS": "2"}})
+    report = plain.review(stack).report
+    assert report["headline"].startswith(f"Replaces the running job {old.job} (3 pods"), report["headline"]
     new, done = plain.plan("train"), threading.Event()
     output: list[str] = []
 
