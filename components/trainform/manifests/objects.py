@@ -8,8 +8,9 @@ from typing import Any
 
 from trainform import defaults
 from trainform.manifests.manifest import RECORD_KEY, Component, Manifest, object_body, ownership, without_empty
-from trainform.plan.model import ClaimPlan, Plan, ReplicaService
+from trainform.plan.model import Plan, ReplicaService
 from trainform.plan.record import Record, record_name
+from trainform.plan.volumes import ClaimPlan
 from trainform.spec.environment import PriorityClass
 
 

@@ -9,7 +9,8 @@ from trainform import defaults
 from trainform.manifests.env import PodConventions, Variable, container_env, env_prefix, expand_own_refs, override_env
 from trainform.manifests.manifest import mapping, without_empty
 from trainform.plan.launch.prepare import KEY_MOUNT
-from trainform.plan.model import Checkout, Group, Mount, Plan, RolePlan
+from trainform.plan.model import Checkout, Group, Plan, RolePlan
+from trainform.plan.volumes import Mount
 from trainform.spec.layers import merge_patch, named_items
 from trainform.spec.quantities import UNLIMITED
 from trainform.spec.roles import NodeAffinity, Toleration

@@ -8,18 +8,9 @@ from collections.abc import Iterator, Mapping
 from trainform import defaults
 from trainform.plan.launch.launch import launch_files, needs_hosts, ssh_folder
 from trainform.plan.layout import Layout, lay_out, main_port, service_name
-from trainform.plan.model import (
-    ClaimPlan,
-    MountedFile,
-    Naming,
-    Plan,
-    QueuePlan,
-    Rendezvous,
-    ReplicaService,
-    RuntimePlan,
-    SshPlan,
-)
+from trainform.plan.model import Naming, Plan, QueuePlan, Rendezvous, ReplicaService, RuntimePlan, SshPlan
 from trainform.plan.roles import claim_name, plan_roles, total
+from trainform.plan.volumes import ClaimPlan, MountedFile
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.network import Ssh

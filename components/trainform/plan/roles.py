@@ -9,8 +9,9 @@ from trainform import defaults
 from trainform.plan.launch.launch import container_args, container_command
 from trainform.plan.launch.prepare import checkouts, containers, in_first_pod, step_roles
 from trainform.plan.layout import Layout
-from trainform.plan.model import Mount, RolePlan, Totals
+from trainform.plan.model import RolePlan, Totals
 from trainform.plan.variables import role_env
+from trainform.plan.volumes import Mount
 from trainform.plan.world import in_world, is_limited, max_retry, pod_restart, restarts_job
 from trainform.spec.environment import Accelerator, Environment, Rdma, hourly_cost
 from trainform.spec.experiment import Experiment

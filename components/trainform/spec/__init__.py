@@ -2,6 +2,6 @@
 
 __all__ = [
     "base_model", "environment", "experiment", "explain", "launchers", "layers", "libyaml", "limits", "load",
-    "names", "network", "overlay", "prepare", "quantities", "queue_fields", "read", "release", "roles",
+    "local_files", "names", "network", "overlay", "prepare", "quantities", "queue_fields", "read", "release", "roles",
     "schema", "stack", "storage", "trial",
 ]  # fmt: skip
