@@ -64,6 +64,25 @@ def test_a_job_that_is_made_suspended_is_kueue_s_to_start(backend: str, switched
         assert ("suspend" in {*keys(job.body)}) == bool(job.switched)
 
 
+@pytest.mark.parametrize("backend", ["jobset", "trainer", "kubeflow"])
+def test_a_priority_of_workloads(backend: str) -> None:
+    """Kueue reads it from a label of the job, and its pods keep the cluster's default."""
+    kueue = environment(admission="kueue", queues={}, workload_priorities=True)
+    manifests = job_manifests(plan(cluster=kueue, backend=backend, roles=ROLES, priority_class="urgent"))
+    job = next(manifest.body for manifest in manifests if manifest.is_job)
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] == "urgent"
+    assert "priorityClassName" not in {key for manifest in manifests for key in keys(manifest.body)}
+    own = reasons(kueue, backend=backend, priority_class="urgent", labels={"kueue.x-k8s.io/priority-class": "low"})
+    assert own == {"labels.kueue.x-k8s.io/priority-class": "the key is set by trainform itself"}
+
+
+def test_a_priority_of_workloads_that_is_not_allowed() -> None:
+    limits = {"priority_classes": ["normal"]}
+    kueue = environment(admission="kueue", queues={}, workload_priorities=True, limits=limits)
+    assert reasons(kueue, backend="jobset", priority_class="normal") == {}
+    assert [*reasons(kueue, backend="jobset", priority_class="urgent")] == ["priority_class"]
+
+
 NONE = environment(admission="none", queues={})
 
 

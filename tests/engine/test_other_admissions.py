@@ -105,10 +105,16 @@ PLURALS = {"pytorch": "pytorchjobs", "tfjob": "tfjobs", "mpijob": "mpijobs"}
 
 def test_kueue_admits_jobs_of_training_operator(own: Project, cluster: Live, queue: str) -> None:
     """They are made suspended, and what Kueue switches is no change: an update leaves a job that runs as it is."""
-    own.environment(admission="kueue")
-    write(own, on_kueue())
+    own.environment(admission="kueue", workload_priorities=True)
+    write(own, on_kueue(priority_class=queue))
     stack = stack_of(own, "all", list(on_kueue()))
+    output = own.pulumi("preview", "-s", stack).failed()
+    assert f"the WorkloadPriorityClass {queue} does not exist" in " ".join(output.split())
+    urgent = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": {"name": queue}}
+    cluster.make({**urgent, "value": 1000})
     own.up(stack)
+    workloads = cluster.request("GET", f"{KUEUE}/namespaces/{own.namespace}/workloads").json()["items"]
+    assert [each["spec"]["priority"] for each in workloads] == [1000, 1000]
 
     def jobs() -> list[dict[str, Any]]:
         return [cluster.get(PLURALS[name], own.plan(name).job, own.namespace) for name in on_kueue()]
@@ -130,7 +136,7 @@ def test_kueue_admits_jobs_of_training_operator(own: Project, cluster: Live, que
     running = {
         name: pod["metadata"]["uid"] for each in on_kueue() for name, pod in pods_of(cluster, own.plan(each)).items()
     }
-    write(own, on_kueue(labels={"team": "vision"}))
+    write(own, on_kueue(priority_class=queue, labels={"team": "vision"}))
     assert {(step.op, step.name, step.paths) for step in own.applied(stack)} == {
         ("update", f"{name}-{key}", (path,))
         for name in on_kueue()

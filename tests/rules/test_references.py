@@ -120,6 +120,20 @@ def test_queues_that_are_not_there() -> None:
     assert found(limits={"queues": ["night", "default"]}) == {}
 
 
+@pytest.mark.parametrize("admission", ["none", "kueue"])
+def test_queues_are_volcano_s(admission: str) -> None:
+    assert found(admission=admission) == {"queues": "remove them, or write `admission: volcano`"}
+    assert found(admission=admission, queues={}) == {}
+
+
+def test_priorities_of_workloads_are_kueue_s() -> None:
+    classes = {"urgent": {"value": 1000}}
+    assert found(workload_priorities=True) == {"workload_priorities": "remove it, or write `admission: kueue`"}
+    kueue = found(admission="kueue", queues={}, workload_priorities=True, priority_classes=classes)
+    assert [*kueue] == ["priority_classes"]
+    assert found(admission="kueue", queues={}, workload_priorities=True) == {}
+
+
 def test_a_cost_in_another_currency() -> None:
     a800 = {**CLUSTER["accelerators"]["a800"], "price_per_hour": PRICE}
     parsed = parse(Environment, {**CLUSTER, "accelerators": {"a800": a800},

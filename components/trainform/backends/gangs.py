@@ -56,6 +56,7 @@ SCHEDULER = "volcano"
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"  # a pod's part of its gang, for `minTaskMember` of the PodGroup
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"  # Kueue's; the annotation is Volcano's
+PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 QUEUE_ANNOTATION = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"  # an annotation of pods, or else a label
 PODGROUP_CRDS = ("podgroups.scheduling.volcano.sh",)
@@ -110,6 +111,8 @@ def _fields_of_volcano(plan: Plan) -> Iterator[Problem]:
     admits = f"and in this environment {defaults.QUEUE_SYSTEMS[plan.admission]} admits jobs"
     if plan.admission == defaults.KUEUE:
         yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
+        if plan.workload_priority is not None:
+            yield from follows(plan, "labels", PRIORITY_LABEL, "`priority_class`")
     if plan.queue.request is not None:
         reason = f"the experiment declares a queue of Volcano, {admits}"
         yield Problem("queue", None, reason, "name a LocalQueue of the namespace")
@@ -170,7 +173,10 @@ def topology(limits: Mapping[str, Any]) -> dict[str, Any]:
 def queue_labels(plan: Plan) -> dict[str, str]:
     """Return labels of the job object with which Kueue suspends the job until its queue has room; empty if Kueue does
     not admit jobs."""
-    return {QUEUE_LABEL: plan.queue.name} if plan.admission == defaults.KUEUE else {}
+    if plan.admission != defaults.KUEUE:
+        return {}
+    priority = {} if plan.workload_priority is None else {PRIORITY_LABEL: plan.workload_priority}
+    return {QUEUE_LABEL: plan.queue.name, **priority}
 
 
 def in_gang(plan: Plan, template: PodTemplate, group: str, least: Mapping[str, int]) -> PodTemplate:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend, pods_of
-from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL
+from trainform.backends.gangs import GROUP_ANNOTATION, PRIORITY_LABEL, QUEUE_ANNOTATION, QUEUE_LABEL
 from trainform.manifests.manifest import Manifest, mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
@@ -39,7 +39,7 @@ _NO_NAMES: tuple[Any, ...] = ("", {}, *_OPERATORS)
 _METADATA = (
     ("annotations", QUEUE_ANNOTATION, "queue", defaults.VOLCANO),
     ("labels", QUEUE_LABEL, "queue", defaults.KUEUE),
-    ("labels", "kueue.x-k8s.io/priority-class", "priority_class", defaults.KUEUE),
+    ("labels", PRIORITY_LABEL, "priority_class", defaults.KUEUE),
     # KubeDL makes a container of each, of any image: pkg/code_sync and pkg/tensorboard
     ("annotations", "kubedl.io/git-sync-config", ADD_ON, None),
     ("annotations", "kubedl.io/tensorboard-config", ADD_ON, None),

@@ -46,6 +46,7 @@ KINDS: Mapping[tuple[str, str], ServedKind] = {
     ("storage.k8s.io/v1", "StorageClass"): ServedKind("storageclasses", namespaced=False),
     (QUEUE_API, "Queue"): ServedKind("queues", namespaced=False),
     (KUEUE.api_version, "LocalQueue"): ServedKind("localqueues", namespaced=True),
+    (KUEUE.api_version, "WorkloadPriorityClass"): ServedKind("workloadpriorityclasses", namespaced=False),
 }
 _VERSIONS = {kind: version for version, kind in KINDS}
 

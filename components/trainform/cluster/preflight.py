@@ -347,6 +347,10 @@ def _references(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
         fix = "add it to priority_classes of the environment, or remove it"
         fix = stack.fix("PriorityClass", name, plan.environment, fix)
         found += refused(f"the priority class {name} does not exist", fix)
+    workload = plan.workload_priority
+    if workload is not None and cluster.get("WorkloadPriorityClass", workload).missing:
+        fix = "name an existing one (kubectl get workloadpriorityclasses), or ask the platform team for it"
+        found += refused(f"the WorkloadPriorityClass {workload} does not exist", fix)
     if account is not None and cluster.get("ServiceAccount", account, plan.namespace).missing:
         found += refused(f"the service account {account} does not exist in {plan.namespace}", "create it, or remove it")
     return found

@@ -111,12 +111,13 @@ def environment_part(
     for field, names in (("accelerators", kinds), ("storage_classes", classes)):
         offered[field] = _used(offered.get(field, {}), names)
     offered["registries"] = used_registries(experiment, environment.registries)
-    for field, unused in (
-        ("backend", experiment.backend is not None),
-        ("rdma", not experiment.network.rdma),
-        ("mpi_job", not plan.naming.mpi_job),
+    for field, used in (
+        ("backend", experiment.backend is None),
+        ("rdma", experiment.network.rdma),
+        ("mpi_job", bool(plan.naming.mpi_job)),
+        ("workload_priorities", experiment.priority_class is not None),
     ):
-        if unused:
+        if not used:
             offered.pop(field, None)
     if plan.restricted:  # the other levels change no object
         offered["limits"] = {"pod_security": environment.limits.pod_security}
@@ -213,8 +214,6 @@ def _without_value(experiment: Experiment, overlays: Iterable[Mapping[str, Any]]
         if volume.claim is not None or any(_sets(patch, "storage", name, "claim") for patch in written)
     }
     excluded: dict[str, Any] = {"environments": True, "runtime": {"file"}, "storage": existing}
-    if experiment.owner is None:  # records and releases of earlier versions do not have the field
-        excluded["owner"] = True
     ssh = experiment.ssh
     if ssh is None or ssh.rotation != Ssh.model_fields["rotation"].default:
         return excluded

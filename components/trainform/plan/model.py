@@ -319,6 +319,7 @@ class Plan(Struct, frozen=True, dict=True):
     host_network: bool
     topology: dict[str, Any] | None
     priority_class: str | None
+    workload_priority: str | None
     service_account: str | None
     image_pull_policy: str
     image_pull_secrets: tuple[str, ...]

@@ -99,9 +99,24 @@ def _environment_queues(environment: Environment) -> Iterator[Problem]:
         admits = defaults.QUEUE_SYSTEMS[environment.admission]
         reason = f"the queues are Volcano's, and in this environment {admits} admits jobs"
         yield Problem("queues", None, reason, "remove them, or write `admission: volcano`")
+    if environment.workload_priorities:
+        yield from _workload_priorities(environment)
     if defaults.ROOT_QUEUE in environment.queues:
         reason = "the queue is Volcano's own and cannot be changed"
         yield Problem(f"queues.{defaults.ROOT_QUEUE}", None, reason, "choose another name")
+
+
+def _workload_priorities(environment: Environment) -> Iterator[Problem]:
+    if environment.admission != defaults.KUEUE:
+        admits = defaults.QUEUE_SYSTEMS[environment.admission]
+        reason = f"WorkloadPriorityClasses are Kueue's, and in this environment {admits} admits jobs"
+        yield Problem("workload_priorities", True, reason, "remove it, or write `admission: kueue`")
+    if environment.priority_classes:
+        reason = (
+            "they are PriorityClasses of pods, and experiments name WorkloadPriorityClasses (`workload_priorities`)"
+        )
+        fix = "create WorkloadPriorityClasses with kubectl, and list their names in `limits.priority_classes`"
+        yield Problem("priority_classes", None, reason, f"remove them; {fix}")
 
 
 def job_queue_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:

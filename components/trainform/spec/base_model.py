@@ -212,6 +212,12 @@ def _text(value: str) -> str:
     return value
 
 
+def is_empty(value: object) -> bool:
+    """Return True for None, and for an empty list or mapping: `exclude_if` of fields that records and releases of
+    earlier versions do not have."""
+    return value in (None, [], {})
+
+
 LINE_AS_WORD = "line_as_word"
 """The error type of `command: [python train.py]`; `explain` splits the line into words."""
 

@@ -1,6 +1,7 @@
 """The file of the platform team: one cluster, what it offers, what it allows, and what its accelerators cost."""
 
 import datetime
+import operator
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -182,6 +183,12 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         default="v2beta1",
         description="Version of MPI jobs where an operator has two; a cluster serves one of them "
         "(docs/reference/backends.md).",
+    )
+    workload_priorities: bool = Field(
+        default=False,
+        exclude_if=operator.not_,
+        description="With Kueue: whether `priority_class` of experiments names a WorkloadPriorityClass of the cluster, "
+        "and not a PriorityClass of the pods.",
     )
     cluster: Cluster = Field(
         default=Cluster(),

@@ -5,7 +5,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, PrivateAttr, StringConstraints, Tag, ValidationInfo, field_validator
 
 from trainform import defaults
-from trainform.spec.base_model import MAPPING, TEXT, Model, NonEmpty, OnChange, Overlay, Patch, Text, value_shape
+from trainform.spec.base_model import (
+    MAPPING,
+    TEXT,
+    Model,
+    NonEmpty,
+    OnChange,
+    Overlay,
+    Patch,
+    Text,
+    is_empty,
+    value_shape,
+)
 from trainform.spec.launchers import Launcher
 from trainform.spec.limits import Waiver
 from trainform.spec.names import BackendName, Image, Label, LabelKey, LabelValue, QueueName, ServiceLabel, Subdomain
@@ -75,7 +86,10 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         json_schema_extra=OnChange.NEW_OBJECTS, description="Name of the experiment, and start of all names."
     )
     owner: NonEmpty | None = Field(
-        default=None, json_schema_extra=OnChange.NO_OBJECT, description="Name or e-mail address. Empty: unknown."
+        default=None,
+        exclude_if=is_empty,
+        json_schema_extra=OnChange.NO_OBJECT,
+        description="Name or e-mail address. Empty: unknown.",
     )
     backend: BackendName | None = Field(
         default=None, description="Operator that runs the job. Empty: the environment's."

@@ -63,7 +63,7 @@ def field_of(judgement: Judgement, plan: Plan, experiment: Experiment) -> str:
     if patched is not None:
         return patched
     field = _FIELDS_OF_RULES.get(judgement.rule.code)
-    if field is not None and finding.value in (None, plan.queue.name, plan.priority_class):
+    if field is not None and finding.value in (None, plan.queue.name, plan.priority_class, plan.workload_priority):
         return field
     if finding.template is None:
         return finding.where if finding.key is None else _object_field(finding, experiment)

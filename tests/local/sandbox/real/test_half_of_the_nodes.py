@@ -1,0 +1,99 @@
+"""Two jobs without admission, of which each holds one of two nodes and needs both: neither may hold it for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.local.rehearsal.conftest import image
+from tests.local.sandbox.conftest import api_of, until
+from tests.local.sandbox.real.conftest import POOL
+from tests.support.samples import environment, experiment
+from trainform.console.progress import SILENT
+from trainform.job.render import RenderedJob, render_job
+from trainform.local.rehearsal.real.objects import path_of
+from trainform.local.sandbox.api import Api
+from trainform.local.sandbox.control import down, up
+from trainform.local.sandbox.real.load import full_name
+from trainform.local.sandbox.real.start import load_images
+from trainform.local.sandbox.settings import SandboxSettings
+from trainform.local.toolchain.tools import Toolchain
+
+pytestmark = pytest.mark.proof("two jobs that hold nodes for each other's pods, on real kubelets")
+
+__all__ = ["image"]
+
+NAMESPACE = "halves"
+CPUS = 5  # of the 8 of a node
+NODES = "/api/v1/nodes"
+
+
+@pytest.fixture(scope="module")
+def api(real_nodes: None, image: str, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """Return a client of a sandbox with two real nodes, JobSet, and Kubernetes' scheduler."""
+    folder = tmp_path_factory.mktemp("sandbox") / "halves"
+    try:
+        up(SandboxSettings(folder, (POOL,), addons=("jobset",), gangs=False, real=2), toolchain)
+        load_images({image: None}, folder, SILENT)
+        with api_of(folder) as api:
+            yield api
+    finally:
+        down(folder)
+
+
+def job_on(node: str, name: str, image: str) -> RenderedJob:
+    """Return a job whose first pod runs on the node, and whose second one needs another node."""
+    place = {"node_selector": {"kubernetes.io/hostname": node}, "tolerations": [{"key": name, "operator": "Exists"}]}
+    made = experiment(
+        name=name,
+        backend="jobset",
+        image=full_name(image),
+        launcher={"command": ["python3", "-c", "print('trains')"]},
+        roles={"first": {"replicas": 1, "cpu": CPUS, **place}, "second": {"replicas": 1, "cpu": CPUS}},
+        network={"wait": "15s"},
+        image_pull_policy="IfNotPresent",
+        shared_memory="64Mi",
+    )
+    return render_job(made, environment(admission="none", queues={}, namespace={"name": NAMESPACE}, limits={}))
+
+
+def test_both_jobs_end_and_name_the_pod_that_is_missing(api: Api, image: str) -> None:
+    api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    nodes = [node["metadata"]["name"] for node in api.get(NODES)["items"] if "real" in node["metadata"]["name"]]
+    jobs = [job_on(node, name, image) for node, name in zip(nodes, ("early", "late"), strict=True)]
+    # until its pod is there, nothing else gets the second node
+    api.merge(f"{NODES}/{nodes[1]}", {"spec": {"taints": [{"key": "late", "effect": "NoSchedule"}]}})
+    for job in jobs:
+        assert job.problems == ()
+        for manifest in job.manifests:
+            api.apply(path_of(manifest.body), manifest.body)
+    until(lambda: sorted(on_nodes(api)) == nodes)
+    api.merge(f"{NODES}/{nodes[1]}", {"spec": {"taints": None}})
+
+    until(lambda: all(_failed(api, job) for job in jobs), seconds=180)
+    for job in jobs:
+        first, second = job.plan.pods()
+        [pod] = [each for each in _pods(api) if each["spec"].get("hostname") == first.name]
+        lines = [*api.lines(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/log?container=main")]
+        assert lines[-2:] == [
+            "trainform: 1 of 2 hosts did not answer within 15 s:",
+            f"  {second.address}: its name is not in DNS; its pod has no node, or has not started",
+        ]
+
+
+def _pods(api: Api) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = api.get(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
+    return found
+
+
+def on_nodes(api: Api) -> list[str]:
+    """Return the nodes that have pods, each as often as it has."""
+    return [pod["spec"]["nodeName"] for pod in _pods(api) if "nodeName" in pod["spec"]]
+
+
+def _failed(api: Api, job: RenderedJob) -> bool:
+    body = api.get(f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{job.plan.job}")
+    conditions = body.get("status", {}).get("conditions", [])
+    return any(each["type"] == "Failed" and each["status"] == "True" for each in conditions)
