@@ -179,16 +179,16 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         description="What holds a job back until all of it fits: Volcano, Kueue with LocalQueues, or nothing "
         "(docs/reference/backends.md).",
     )
+    mpi_job: Literal["v1", "v2beta1"] = Field(
+        default="v2beta1",
+        description="Version of MPI jobs where an operator has two; a cluster serves one of them "
+        "(docs/reference/backends.md).",
+    )
     workload_priorities: bool = Field(
         default=False,
         exclude_if=operator.not_,
         description="With Kueue: whether `priority_class` of experiments names a WorkloadPriorityClass of the cluster, "
         "and not a PriorityClass of the pods.",
-    )
-    mpi_job: Literal["v1", "v2beta1"] = Field(
-        default="v2beta1",
-        description="Version of MPI jobs where an operator has two; a cluster serves one of them "
-        "(docs/reference/backends.md).",
     )
     cluster: Cluster = Field(
         default=Cluster(),
