@@ -51,6 +51,7 @@ class SandboxSettings(Struct, frozen=True):
     contexts: tuple[str, ...] = ()  # more names for the sandbox in its kubeconfig
     addons: tuple[str, ...] = ()  # names from the table of add-ons, as `chosen_addons` returns them
     real: int | None = None  # number of nodes that run as containers; None: as before
+    folders: Mapping[str, str] = {}  # of this machine, by their name in FOLDERS of each real node
 
 
 def default_pools() -> tuple[NodePool, ...]:
