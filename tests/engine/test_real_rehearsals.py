@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from tests.backends.trainer.samples import TORCH
 from tests.engine.project import Project, Ran
 from tests.engine.test_rehearsals import CASES, Case, formed
-from tests.engine.test_rehearsals_of_operators import ON, TORCHRUN
+from tests.engine.test_rehearsals_of_operators import NODE, ON, TORCHRUN
 from tests.local.rehearsal.conftest import docker_daemon, image
 from trainform.local.sandbox.control import down
-from trainform.local.sandbox.state import open_api
+from trainform.local.sandbox.state import open_api, read_settings
 
 __all__ = ["docker_daemon", "image"]
 
@@ -69,6 +71,40 @@ def test_the_world_forms(name: str, real: Project) -> None:
     assert case.formed in output
     assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
     assert namespaces(real) == []
+
+
+NAMED: dict[str, Any] = {
+    "backend": "trainer",
+    "runtime": {"name": "shared", "file": "runtime.yaml"},
+    "launcher": TORCHRUN.experiment["launcher"],
+    "roles": {"worker": {**NODE, "replicas": 2}},
+}
+
+
+@pytest.mark.proof("a runtime of a platform team, created from its file")
+def test_the_world_forms_on_a_named_runtime(real: Project) -> None:
+    (real.folder / "runtime.yaml").write_text(yaml.safe_dump(TORCH))
+    output = rehearse(real, "named", NAMED, "--probe").succeeded()
+    assert TORCHRUN.formed in output
+    assert "emulated" not in output
+    assert namespaces(real) == []
+
+
+@pytest.mark.proof("folders of this machine on nodes that end with the rehearsal")
+def test_a_folder_takes_the_place_of_a_claim(real: Project, tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("from this machine\n")
+    script = "cat /data/given && echo $RANK >/data/rank-$RANK"
+    experiment = {
+        "launcher": {"command": ["sh", "-euc", script]},
+        "roles": {"worker": {"replicas": 2}},
+        "storage": {"data": {"claim": "imagenet", "mount": "/data"}},
+    }
+    output = rehearse(real, "reads", experiment, "--claim", f"imagenet={tmp_path}").succeeded()
+    assert output.count("| from this machine") == 2
+    assert [(tmp_path / f"rank-{rank}").read_text() for rank in (0, 1)] == ["0\n", "1\n"]
+    folder = Path(real.environ["TRAINFORM_SANDBOX"]).with_name("rehearsals-with-claims")
+    assert read_settings(folder) is None
+    assert "no pod mounts such a claim" in rehearse(real, "reads", experiment, "--claim", f"coco={tmp_path}").failed()
 
 
 def says(then: str) -> dict[str, Any]:

@@ -301,6 +301,10 @@ class Backend(abc.ABC):
         """Return the pods that the controller makes from the rendered objects, and the data of its ConfigMaps by
         name."""
 
+    def rehearsed(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Manifest]:
+        """Return the rendered objects with those of other owners to which the job refers. Default: there are none."""
+        return manifests
+
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         """Return the pods whose success ends the job while other pods run. Default: none, so every pod must end."""
         return ()

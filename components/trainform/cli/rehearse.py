@@ -16,7 +16,6 @@ from trainform.cli.jobs import jobs
 if TYPE_CHECKING:
     from trainform.errors import TrainformError
     from trainform.job.render import RenderedJob
-    from trainform.local.rehearsal.run.rehearse import Options
     from trainform.local.rehearsal.run.report import Outcome
     from trainform.local.rehearsal.workload import Workload
     from trainform.plan.model import Plan
@@ -29,8 +28,8 @@ PROBE = "Run a small program instead of the training: ranks, world size, an all-
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
 CLAIM = "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated."
 EMULATE = (
-    "Run the pods as containers of Docker, without a cluster. So do --from-cluster, --claim, and machines where real "
-    "nodes cannot run."
+    "Run the pods as containers of Docker, without a cluster. So do --from-cluster, and machines where real nodes "
+    "cannot run."
 )
 EmulateOption = Annotated[bool, typer.Option("--emulate", help=EMULATE)]
 ProcessesOption = Annotated[int | None, option("N", MOST_PROCESSES, "--processes", min=1)]
@@ -83,7 +82,7 @@ def command(
     if probe:
         check_probe(job.plan)
     shown = ConsoleDisplay(screen(err=form is Form.JSON, piped_width=PIPED_WIDTH))
-    reason = _why_emulated(job, options, from_cluster=from_cluster)
+    reason = _why_emulated(job, from_cluster=from_cluster)
     if not emulate and not reason:
         from trainform.local.rehearsal.real.run import rehearse_on_nodes
 
@@ -115,16 +114,12 @@ def _processes(given: int | None, *, from_cluster: bool) -> int:
     return PROCESSES if given is None else given
 
 
-def _why_emulated(job: RenderedJob, options: Options, *, from_cluster: bool) -> str:
+def _why_emulated(job: RenderedJob, *, from_cluster: bool) -> str:
     """Return why the job does not run on real nodes; "" if it does."""
     from trainform.local.docker_daemon import no_real_nodes
 
     if from_cluster:
         return "the pods are those of another cluster"
-    if options.claims:
-        return "folders of this machine take the place of claims"
-    if job.experiment.runtime is not None:
-        return f"the pod templates are those of the runtime {job.experiment.runtime.name}"
     if job.plan.naming.agent is not None:
         return "the operator's launcher needs an image with its own kubectl"
     return no_real_nodes()

@@ -8,6 +8,7 @@ launch script, rendezvous and SSH.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -216,6 +217,25 @@ class Trainer(Backend):
             fix = "write `file:` with the runtime, or rehearse --from-cluster"
             raise InputError([Problem("runtime", plan.runtime.name, reason, fix)])
         return controller_objects(plan.runtime.content, job_body(manifests))
+
+    def rehearsed(self, plan: Plan, manifests: Sequence[Manifest]) -> Sequence[Manifest]:
+        """Return the objects with the existing runtime from its file. Its pods have what the TrainJob changes in them,
+        which the TrainJob no longer has."""
+        if plan.runtime is None or plan.runtime.content is None:
+            return manifests
+        runtime, job = copy.deepcopy(plan.runtime.content), job_body(manifests)
+        jobs = replicated_jobs(runtime["spec"])
+        trained = next(each["name"] for each in jobs if ancestor(each) == TRAINER)
+        for each in jobs:
+            pods = each["template"]["spec"]
+            pods["template"] = copy.deepcopy(changed(Template(1, 1, pods["template"]), each["name"], trained, job).body)
+        spec = job["spec"]
+        spec["trainer"] = {key: spec["trainer"][key] for key in ("numNodes", "numProcPerNode")}
+        for patch in spec["runtimePatches"]:
+            patch["trainingRuntimeSpec"]["template"].pop("spec", None)
+        place = {"namespace": plan.namespace} if plan.runtime.kind == RUNTIME_KIND else {}
+        runtime["metadata"] = {"name": plan.runtime.name, **place}
+        return [Manifest("runtime", runtime), *manifests]
 
     def endings(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[Ending, ...]:
         """Return what ends the job. `up` checks an existing runtime of the cluster against it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections.abc import Container, Mapping
 from pathlib import Path
@@ -235,7 +236,8 @@ def _real_nodes_change(before: State, settings: SandboxSettings) -> bool:
     """Return True if other real nodes are needed: their kubelets and their API server start anew."""
     if not before.settings.real or not settings.real:
         return bool(before.settings.real) != bool(settings.real)
-    return (before.settings.real, before.settings.pools) != (settings.real, settings.pools)
+    parts = operator.attrgetter("real", "pools", "folders")
+    return parts(before.settings) != parts(settings)
 
 
 def _restart_reason(left: int, before: State | None, settings: SandboxSettings) -> str:

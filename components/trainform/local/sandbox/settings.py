@@ -53,6 +53,7 @@ class SandboxSettings(Struct, frozen=True):
     gangs: bool = True  # operators that have an option for gangs make gangs of Volcano
     mpi_job: str = "v2beta1"  # as in an environment
     real: int | None = None  # number of nodes that run as containers; None: as before
+    folders: Mapping[str, str] = {}  # of this machine, by their name in FOLDERS of each real node
 
 
 def default_pools() -> tuple[NodePool, ...]:

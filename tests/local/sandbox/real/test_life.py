@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import random
 import signal
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +28,7 @@ from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.nodes import REAL_NODES, SIMULATED_NODES, ready_nodes
 from trainform.local.sandbox.processes import unrecorded
 from trainform.local.sandbox.real import containers, load
-from trainform.local.sandbox.real.start import ready_image
+from trainform.local.sandbox.real.start import load_images, ready_image
 from trainform.local.sandbox.settings import SandboxSettings
 from trainform.local.sandbox.status import status
 from trainform.local.toolchain.tools import Toolchain
@@ -125,6 +127,52 @@ def test_starts_kills_and_stops_in_a_row_leave_nothing(docker: Any, toolchain: T
         assert len(traces) > CYCLES
     finally:
         down(folder)
+
+
+NAME = "registry.example.com/team/train:1"
+SNAPSHOTS = "/images/io.containerd.snapshotter.v1.overlayfs/snapshots"
+BLOBS = "/images/io.containerd.content.v1.content/blobs/sha256"
+
+
+def _loaded(docker: Any, image: str, folder: Path) -> tuple[list[str], int, int]:
+    """Load a new version of the image; return the names in the volume, and the numbers of layers and of other files."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        info = tarfile.TarInfo("version")
+        info.size = 1 << 20
+        archive.addfile(info, io.BytesIO(os.urandom(info.size)))
+    docker.import_image_from_data(content.getvalue(), repository=image)
+    try:
+        assert load_images({image: NAME}, folder, SILENT) == ([NAME], 0)
+    finally:
+        docker.remove_image(image)
+    with load.importer(docker, ready_image(SILENT)) as container:
+        names = load._names(docker, container)
+        layers, blobs = (load._run(docker, container, ["ls", place]).split() for place in (SNAPSHOTS, BLOBS))
+    return names, len(layers), len(blobs)
+
+
+@pytest.mark.proof("versions of an image")
+def test_a_new_version_of_an_image_replaces_the_former_one(
+    docker: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (containers, load):
+        monkeypatch.setattr(module, "IMAGES", f"trainform-test-images-{os.getpid()}")
+    image = f"trainform-test-{os.getpid()}"
+    uses = ["flock", "--shared", "/images/used", "sleep", "infinity"]  # as a node does
+    body = {"Image": ready_image(SILENT), "HostConfig": {"Binds": [f"{containers.IMAGES}:/images"]}, "Entrypoint": uses}
+    node, only = "", ([NAME], 1, 2)
+    try:
+        assert _loaded(docker, image, tmp_path) == only, "a manifest and a configuration, and no archive of the layer"
+        node = containers.start_container(docker, body)
+        assert _loaded(docker, image, tmp_path)[:2] == ([NAME], 2), "the node may use the first one"
+        docker.remove_container(node, force=True)
+        node = ""
+        assert _loaded(docker, image, tmp_path) == only
+    finally:
+        if node:
+            docker.remove_container(node, force=True)
+        containers.Containers(docker, tmp_path).remove_images()
 
 
 @pytest.mark.rehearsal("a second sandbox")

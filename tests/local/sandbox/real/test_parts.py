@@ -17,7 +17,7 @@ from trainform.local.sandbox.certificates import Authority, Certificates
 from trainform.local.sandbox.control import _merge
 from trainform.local.sandbox.folder import Layout, encoded
 from trainform.local.sandbox.real import image
-from trainform.local.sandbox.real.load import full_name, names_of, references
+from trainform.local.sandbox.real.load import NodeImage, full_name, node_image, references
 from trainform.local.sandbox.real.node_files import (
     DNS_USER,
     PROXY_USER,
@@ -116,10 +116,9 @@ def test_names_of_images_are_completed_as_containerd_does(name: str, full: str) 
 )
 def test_the_digests_of_an_image_are_names_too(name: str, expected: list[str]) -> None:
     assert references(name, ["other/name@sha256:1"]) == expected
-    found = {"RepoDigests": ["other/name@sha256:1"], "Id": "sha256:0123456789abcdef"}
-    names = list(dict.fromkeys(map(full_name, expected)))
-    assert names_of(found, "built", name) == (names, "trainform-loading:0123456789ab")
-    assert names_of(found, name, None)[0] == names
+    found = {"RepoDigests": ["other/name@sha256:1"], "Id": "sha256:0123456789abcdef", "RepoTags": ["other/name:2"]}
+    names = tuple(dict.fromkeys(map(full_name, expected)))
+    assert node_image(found, name) == NodeImage("sha256:0123456789abcdef", names, has_tag=True)
 
 
 def test_the_name_of_the_node_image_follows_its_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

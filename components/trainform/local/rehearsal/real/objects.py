@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -15,11 +15,15 @@ from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.operators import KUEUE
 from trainform.job.render import job_manifests
 from trainform.local.rehearsal.probe import CONFIG_MAP, insert_probe, programs
+from trainform.local.rehearsal.run.pod_infrastructure import check_folders
 from trainform.local.rehearsal.workload import Workload, containers
+from trainform.local.sandbox.real.containers import FOLDERS
 from trainform.manifests.manifest import Manifest
+from trainform.manifests.templates import named_objects
 from trainform.plan.model import Plan
 from trainform.spec.launchers import Launcher
 
+CLAIM = "PersistentVolumeClaim"
 CLAIM_SIZE = "1Gi"  # of a claim that replaces one of the cluster
 # The nodes of rehearsals are alike, and other programs use this machine too.
 NODE_FIELDS = ("nodeSelector", "affinity", "topologySpreadConstraints", "runtimeClassName", "imagePullSecrets")
@@ -39,18 +43,21 @@ class RehearsalObjects(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def rehearsal_objects(plan: Plan, workload: Workload, image: str | None, probe: Launcher | None) -> RehearsalObjects:
+def rehearsal_objects(
+    plan: Plan, workload: Workload, image: str | None, probe: Launcher | None, folders: Collection[str] = ()
+) -> RehearsalObjects:
     """Return the objects of a plan whose namespace is the rehearsal's own.
 
     workload: of the same plan; it has the Secrets and ConfigMaps. image: for all containers; None to keep their own.
-    probe: the launcher of the job, if a probe replaces its program."""
+    probe: the launcher of the job, if a probe replaces its program. folders: claims that are folders of the nodes."""
     # a copy, since templates of one plan share parts
-    manifests = [structs.replace(manifest, body=copy.deepcopy(manifest.body)) for manifest in job_manifests(plan)]
+    copies = [structs.replace(manifest, body=copy.deepcopy(manifest.body)) for manifest in job_manifests(plan)]
+    manifests = BACKENDS[plan.backend].rehearsed(plan, copies)
     bodies = [manifest.body for manifest in manifests]
     for body in bodies:
         if body["kind"] == "Queue":
             body["spec"] = WITHOUT_LIMITS
-        elif body["kind"] == "PersistentVolumeClaim":
+        elif body["kind"] == CLAIM:
             body["spec"].pop("storageClassName", None)  # the sandbox's own class
         elif body["kind"] == "Secret":  # the SSH keys are made at `pulumi up`
             body.pop("stringData", None)
@@ -67,12 +74,15 @@ def rehearsal_objects(plan: Plan, workload: Workload, image: str | None, probe: 
     own = {(body["kind"], body["metadata"]["name"]) for body in bodies}
     others = [
         *_cluster_objects(plan, specs),
-        *_stand_ins(workload, plan, manifests),
+        *_stand_ins(workload, plan.namespace, specs),
         *([] if probe is None else [_object("ConfigMap", CONFIG_MAP, plan.namespace, data=programs())]),
     ]
     missing = [body for body in others if (body["kind"], body["metadata"]["name"]) not in own]
+    claims = {body["metadata"]["name"]: body for body in (*missing, *bodies) if body["kind"] == CLAIM}
+    check_folders(folders, claims.keys())
+    given = [_bind(claims[name]) for name in folders]
     namespace = _object("Namespace", plan.namespace)
-    return RehearsalObjects((namespace, *missing, *bodies), job, frozenset(images), tuple(dict.fromkeys(notes)))
+    return RehearsalObjects((namespace, *given, *missing, *bodies), job, frozenset(images), tuple(dict.fromkeys(notes)))
 
 
 def _templates(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[dict[str, Any]]:
@@ -119,21 +129,31 @@ def _cluster_objects(plan: Plan, specs: Sequence[Mapping[str, Any]]) -> Iterator
     )
     for name in claims:
         claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": CLAIM_SIZE}}}
-        yield _object("PersistentVolumeClaim", name, namespace, spec=claim)
+        yield _object(CLAIM, name, namespace, spec=claim)
+
+
+def _bind(claim: dict[str, Any]) -> dict[str, Any]:
+    """Return a volume with the folder of the claim's name, and bind the claim to it."""
+    name, spec = claim["metadata"]["name"], claim["spec"]
+    volume = f"{claim['metadata']['namespace']}-{name}"
+    place = {"accessModes": spec["accessModes"], "capacity": spec["resources"]["requests"]}
+    claim["spec"] = spec | {"volumeName": volume, "storageClassName": ""}
+    return _object("PersistentVolume", volume, spec={**place, "hostPath": {"path": f"{FOLDERS}/{name}"}})
 
 
 def _names(specs: Iterable[Mapping[str, Any]], named: Callable[[Mapping[str, Any]], Iterable[str | None]]) -> list[str]:
     return [*dict.fromkeys(name for spec in specs for name in named(spec) if name and name != "default")]
 
 
-def _stand_ins(workload: Workload, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[dict[str, Any]]:
-    """Yield the Secrets and ConfigMaps, with stand-ins for those of others. The operator makes its own."""
-    _, of_operator = BACKENDS[plan.backend].pods(plan, manifests)
+def _stand_ins(workload: Workload, namespace: str, specs: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the Secrets and ConfigMaps that the templates name, with stand-ins for those of others."""
+    named = {(each.kind, each.name) for spec in specs for each in named_objects(spec)}
     for name, values in workload.secrets.items():
-        yield _object("Secret", name, plan.namespace, data=_encoded(values))
+        if ("Secret", name) in named:
+            yield _object("Secret", name, namespace, data=_encoded(values))
     for name, texts in workload.config_maps.items():
-        if name not in of_operator:
-            yield _object("ConfigMap", name, plan.namespace, data=dict(texts))
+        if ("ConfigMap", name) in named:
+            yield _object("ConfigMap", name, namespace, data=dict(texts))
 
 
 def _encoded(values: Mapping[str, bytes]) -> dict[str, str]:

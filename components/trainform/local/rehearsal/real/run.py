@@ -7,6 +7,7 @@ import dataclasses
 import signal
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from trainform.local.rehearsal.workload import Workload, planned_name
 from trainform.local.sandbox.addons import sort_by_table
 from trainform.local.sandbox.addons.addon_table import ADDONS
 from trainform.local.sandbox.api import Api, RequestError
-from trainform.local.sandbox.control import up
+from trainform.local.sandbox.control import down, up
 from trainform.local.sandbox.folder import chosen_folder
 from trainform.local.sandbox.real.load import full_name
 from trainform.local.sandbox.real.start import NODE_IMAGE, load_images
@@ -39,6 +40,7 @@ from trainform.local.toolchain.ensure import ensure
 from trainform.plan.model import Plan
 
 FOLDER = "rehearsals"  # next to the project's sandbox
+FOLDER_OF_CLAIMS = "rehearsals-with-claims"  # whose nodes have folders of this machine; it ends with the rehearsal
 NAMESPACES, PREFIX = "/api/v1/namespaces", "rehearsal-"
 LEAST_NODES = 2
 LONGEST_NAME = 40
@@ -62,23 +64,40 @@ def rehearse_on_nodes(
     plan = smaller_plan(job.plan, lasting, environment, processes)
     workload = workload_of_plan(plan)
     image = None if options.image is None else full_name(options.image)
-    objects = rehearsal_objects(plan, workload, image, job.experiment.launcher if probe else None)
+    objects = rehearsal_objects(plan, workload, image, job.experiment.launcher if probe else None, options.claims)
     notes = (*differences(job.plan, plan), *objects.notes)
     workload = dataclasses.replace(workload, notes=notes)
-    folder = chosen_folder().with_name(FOLDER)
+    folder = chosen_folder().with_name(FOLDER_OF_CLAIMS if options.claims else FOLDER)
     # one at a time: a new image or add-on restarts nodes or control plane
-    with endings_as_interrupts(), hold(folder.with_name(f"{FOLDER}.lock"), "another rehearsal", progress):
-        _start_nodes(folder, plan, workload, objects, options.image, progress)
+    with (
+        endings_as_interrupts(),
+        hold(folder.with_name(f"{FOLDER}.lock"), "another rehearsal", progress),
+        _sandbox(folder, plan, workload, objects, options, progress) as api,
+    ):
+        _remove_namespaces(api)
+        report = Report(workload, planned_name, display)
+        for note in notes:
+            report.note(note)
+        try:
+            return workload, _run(api, objects, report, options.timeout)
+        finally:
+            with signal_handler(ENDING, signal.SIG_IGN), contextlib.suppress(RequestError):
+                _remove_namespaces(api)
+
+
+@contextlib.contextmanager
+def _sandbox(
+    folder: Path, plan: Plan, workload: Workload, objects: RehearsalObjects, options: Options, progress: Progress
+) -> Iterator[Api]:
+    """Yield a client of the sandbox, and stop it at the end if its nodes have folders of claims."""
+    try:
+        _start_nodes(folder, plan, workload, objects, options, progress)
         with open_api(folder) as api:
-            _remove_namespaces(api)
-            report = Report(workload, planned_name, display)
-            for note in notes:
-                report.note(note)
-            try:
-                return workload, _run(api, objects, report, options.timeout)
-            finally:
-                with signal_handler(ENDING, signal.SIG_IGN), contextlib.suppress(RequestError):
-                    _remove_namespaces(api)
+            yield api
+    finally:
+        if options.claims:
+            with signal_handler(ENDING, signal.SIG_IGN):
+                down(folder, progress)
 
 
 def _remove_namespaces(api: Api) -> None:
@@ -90,13 +109,13 @@ def _remove_namespaces(api: Api) -> None:
 
 
 def _start_nodes(
-    folder: Path, plan: Plan, workload: Workload, objects: RehearsalObjects, image: str | None, progress: Progress
+    folder: Path, plan: Plan, workload: Workload, objects: RehearsalObjects, options: Options, progress: Progress
 ) -> None:
     """Load the images, and start the sandbox of rehearsals if it does not run or has too few nodes."""
     before = read_settings(folder)
     on_host = sum(bool(pod["spec"].get("hostNetwork")) for pod in workload.pods)  # two of them may have the same ports
     count = max(LEAST_NODES, on_host, 0 if before is None else before.real or 0)
-    images: dict[str, str | None] = dict.fromkeys(objects.images) if image is None else {image: None}
+    images: dict[str, str | None] = dict.fromkeys(objects.images if options.image is None else [options.image])
     if BACKENDS[plan.backend].LOOKUP_CONTAINERS:
         images[NODE_IMAGE] = LOOKUP_IMAGE
     load_images(images, folder, progress)
@@ -104,8 +123,9 @@ def _start_nodes(
     addons += [defaults.KUEUE] if plan.admission == defaults.KUEUE else []
     pool = structs.replace(default_pools()[0], name="node", count=count)
     gangs = plan.admission == defaults.VOLCANO
-    settings = SandboxSettings(folder, (pool,), addons=sort_by_table(addons), gangs=gangs, real=count)
-    if before is None:
+    folders = {name: str(path) for name, path in options.claims.items()}
+    settings = SandboxSettings(folder, (pool,), addons=sort_by_table(addons), gangs=gangs, real=count, folders=folders)
+    if before is None and not folders:
         progress.note(f"real nodes are started, for later rehearsals too; `{STOP.format(folder=folder)}` stops them")
     up(settings, ensure(progress), progress)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -96,18 +96,17 @@ def checked_volumes(
 ) -> dict[str, dict[str, Volume]]:
     """Return the volumes of each pod by name. InputError for unknown kinds and unused folders, which replace claims."""
     found = {pod_name(pod): pod_volumes(pod, sandboxes[pod_name(pod)].node, folders) for pod in workload.pods}
-    problems = [*_unused(folders, (volume for volumes in found.values() for volume in volumes.values()))]
-    if problems:
-        raise InputError(problems)
+    keys = {volume.key for volumes in found.values() for volume in volumes.values()}
+    check_folders(folders, {key.partition(".")[2] for key in keys if key.startswith("claim.")})
     return found
 
 
-def _unused(folders: Mapping[str, Path], volumes: Iterable[Volume]) -> Iterable[Problem]:
-    claims = sorted({volume.key.partition(".")[2] for volume in volumes if volume.key.startswith("claim.")})
-    for name in folders:
-        if name not in claims:
-            known = f"claims are: {', '.join(claims)}" if claims else "the pods mount no claim"
-            yield Problem("--claim", name, "no pod mounts such a claim", known)
+def check_folders(folders: Iterable[str], claims: Set[str]) -> None:
+    """Raise InputError for folders that replace other claims than these."""
+    known = f"claims are: {', '.join(sorted(claims))}" if claims else "the pods mount no claim"
+    unused = [name for name in folders if name not in claims]
+    if unused:
+        raise InputError([Problem("--claim", name, "no pod mounts such a claim", known) for name in unused])
 
 
 class RunningSandbox(Struct, frozen=True):

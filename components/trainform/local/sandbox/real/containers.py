@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import tarfile
@@ -17,6 +18,7 @@ from trainform.local.sandbox.real.node_files import FOLDER, RealNode
 LABEL = "trainform.sandbox"
 IMAGES = "trainform-node-images"
 """The volume with the images of all real nodes on this machine."""
+FOLDERS = "/folders"  # in a node
 # What `--privileged` gives, for machines without CAP_SYS_RESOURCE, where Docker refuses that option.
 UNCONFINED = {
     "CapAdd": ["ALL"],
@@ -57,15 +59,16 @@ class Containers:
         self._client.create_volume(f"{self._name}-claims", labels=self._labels)
         return str(self._client.inspect_network(made["Id"])["IPAM"]["Config"][0]["Gateway"])
 
-    def start(self, node: RealNode, image: str, files: Mapping[str, bytes]) -> str:
-        """Start a node with these files in /etc/trainform, and return its address."""
+    def start(self, node: RealNode, image: str, files: Mapping[str, bytes], folders: Mapping[str, str]) -> str:
+        """Start a node with these files in /etc/trainform and these folders in FOLDERS, and return its address."""
+        binds = [f"{path}:{FOLDERS}/{name}" for name, path in folders.items()]
         host = {
             "Memory": node.memory,
             "MemorySwap": node.memory,
             "CgroupnsMode": "private",
             "NetworkMode": self._name,
             "Tmpfs": {"/run": "rw,exec"},
-            "Binds": [f"{IMAGES}:/images", f"{self._name}-claims:/sandbox"],
+            "Binds": [f"{IMAGES}:/images", f"{self._name}-claims:/sandbox", *binds],
         }
         body = {
             "Image": image,
@@ -85,12 +88,17 @@ class Containers:
     def _container(self, node: RealNode) -> str:
         return f"{self._name}-{node.name}"
 
-    def restart(self) -> int:
-        """Restart all running nodes, which then have all images, and return their number."""
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Stop the running nodes, and start them again at the end; then they have all images."""
         found = self.running()
-        for each in found:
-            self._client.restart(each, timeout=0)
-        return len(found)
+        try:
+            for each in found:
+                self._client.stop(each, timeout=0)
+            yield
+        finally:
+            for each in reversed(found):  # the oldest first, so that each has its address again
+                self._client.start(each)
 
     def output(self, node: RealNode) -> str:
         """Return the end of what the node's own program has printed."""

@@ -7,7 +7,7 @@ cat >/run/containerd.toml <<'CONFIG'
 version = 2
 root = "/images"
 disabled_plugins = ["io.containerd.grpc.v1.cri"]
-# Nothing is collected: running nodes use the layers.
+# Nothing is collected by itself: running nodes use the layers.
 [plugins."io.containerd.gc.v1.scheduler"]
   mutation_threshold = 0
   startup_delay = "9000h"

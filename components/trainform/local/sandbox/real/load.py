@@ -4,59 +4,81 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
-from trainform.local.docker_daemon import find_or_pull
-from trainform.local.sandbox.real.containers import IMAGES, start_container
+from trainform.local.sandbox.real.containers import IMAGES, Containers, start_container
 from trainform.local.toolchain.cache import cache_folder
 
-DIGEST = 2  # its column in containerd's list of images
 IMPORTER = "trainform.importer"
-IMAGE = ("ctr", "--namespace", "k8s.io", "images")
+TEMPORARY = "trainform-loading"  # the name during an import
+ID, NAME = "trainform_id", "trainform_name"  # labels of each name: the image in Docker, and what was loaded
+CTR = ("ctr", "--namespace", "k8s.io")
+# What no name needs is removed, unless a running node may use it; layers are needed unpacked only.
+COLLECT = ("flock", "--nonblock", "--conflict-exit-code", "0", "/images/used", *CTR, "content", "prune", "references")
 
 
-def load(
-    client: Any, node_image: str, image: str, name: str | None, running: Sequence[str], progress: Progress
-) -> tuple[list[str], bool]:
-    """Import an image of Docker, unless these running nodes have it.
+class NodeImage(Struct, frozen=True):
+    """An image of Docker, and the names under which pods find it. has_tag: Docker has a name of it too."""
 
-    Return the names under which pods find it (`name`, or its own, and its digests), and True if it was imported."""
-    found = find_or_pull(client, image, progress)
-    names, temporary = names_of(found, image, name)
-    if running and _is_loaded(client, running[0], names, full_name(temporary)):
-        return names, False
-    with (
-        progress.step(f"loading {image} for the real nodes"),
-        hold(cache_folder() / "node-image" / "import.lock", f"loading {image}", progress),
-    ):
-        client.tag(found["Id"], *temporary.split(":"))
-        try:
-            with importer(client, node_image) as container:
-                present = _run(client, container, [*IMAGE, "list", "--quiet"]).split()
-                if full_name(temporary) not in present:
-                    _import(client, container, temporary)
-                _run(client, container, [*IMAGE, "tag", "--force", full_name(temporary), *names])
-        finally:
-            if found["RepoTags"]:  # otherwise Docker would remove the image with its only name
-                client.remove_image(temporary)
-    return names, True
+    id: str
+    names: tuple[str, ...]
+    has_tag: bool
 
 
-def _is_loaded(client: Any, container: str, names: Sequence[str], temporary: str) -> bool:
+def node_image(found: Mapping[str, Any], name: str) -> NodeImage:
+    """Return the image that Docker describes as `found`, with this name and with its repository's digests."""
+    names = map(full_name, references(name, found["RepoDigests"]))
+    return NodeImage(found["Id"], tuple(dict.fromkeys(names)), bool(found["RepoTags"]))
+
+
+def is_loaded(client: Any, container: str, image: NodeImage) -> bool:
     """Return True if containerd in this running container has the image under all of its names."""
-    rows = [line.split() for line in _run(client, container, [*IMAGE, "list"]).splitlines()]
-    digests = {row[0]: row[2] for row in rows if len(row) > DIGEST}
-    return temporary in digests and {digests.get(each) for each in names} == {digests[temporary]}
+    return {*image.names} <= {*_names(client, container, f'labels.{ID}=="{image.id}"')}
 
 
-def names_of(found: dict[str, Any], image: str, name: str | None) -> tuple[list[str], str]:
-    """Return the names under which pods find the image, and a name with its id. found: Docker's description."""
-    names = map(full_name, references(image if name is None else name, found["RepoDigests"]))
-    return [*dict.fromkeys(names)], f"trainform-loading:{found['Id'].removeprefix('sha256:')[:12]}"
+def load(client: Any, nodes: Containers, base: str, images: Sequence[NodeImage], progress: Progress) -> None:
+    """Import images while these nodes are stopped, and remove what earlier loads of the same names left.
+
+    base: the nodes' image. Running nodes of other sandboxes let all layers stay until the next load."""
+    with (
+        hold(cache_folder() / "node-image" / "import.lock", "loading images", progress),
+        nodes.stopped(),
+        importer(client, base) as container,
+    ):
+        for image in images:
+            with progress.step(f"loading {image.names[0]} for the real nodes"):
+                _load(client, container, image)
+        _run(client, container, [*COLLECT])
+
+
+def _load(client: Any, container: str, image: NodeImage) -> None:
+    """Import an image unless it is there; give it its names, and remove those of an earlier load."""
+    short, name = f"{TEMPORARY}:{image.id.removeprefix('sha256:')[:12]}", image.names[0]
+    temporary, present = full_name(short), _names(client, container, f'labels.{ID}=="{image.id}"')
+    if present:
+        _run(client, container, [*CTR, "images", "tag", "--force", present[0], temporary])
+    else:
+        client.tag(image.id, *short.split(":"))
+        try:
+            _import(client, container, short)
+        finally:
+            if image.has_tag:  # otherwise Docker would remove the image with its only name
+                client.remove_image(short)
+    before = _names(client, container, f'labels.{NAME}=="{name}"', f'name~="/{TEMPORARY}:"')
+    _run(client, container, [*CTR, "images", "label", temporary, f"{ID}={image.id}", f"{NAME}={name}"])
+    _run(client, container, [*CTR, "images", "tag", "--force", temporary, *image.names])
+    _run(client, container, [*CTR, "images", "remove", *({*before, temporary} - {*image.names})])
+
+
+def _names(client: Any, container: str, *filters: str) -> list[str]:
+    """Return the names of images in containerd to which one of the filters applies."""
+    return _run(client, container, [*CTR, "images", "list", "--quiet", *filters]).split()
 
 
 def references(name: str, digests: Iterable[str]) -> list[str]:
@@ -114,7 +136,7 @@ def _run(client: Any, container: str, command: list[str]) -> str:
 
 def _import(client: Any, container: str, image: str) -> None:
     """Write the image into the standard input of containerd's client."""
-    command = [*IMAGE, "import", "-"]
+    command = [*CTR, "images", "import", "-"]
     made = client.exec_create(container, command, stdin=True)["Id"]
     stream = client.exec_start(made, socket=True)
     with connected(stream) as connection:

@@ -66,9 +66,11 @@ kernel/keys/root_maxbytes 25000000
 TUNABLES
 
 # --- images: imported once, for all nodes. containerd's databases are copied, its layers are mounted. It removes content
-# that its own database does not name, so its changes stay in the node.
+# that its own database does not name, so its changes stay in the node. The lock on `used` ends with the node.
 
 rm -rf $store /var/lib/cni /var/lib/kubelet # of the run before a restart
+exec 8>/images/used
+flock --shared 8
 if [ -f /images/$snapshots/metadata.db ]; then
   exec 9>/images/lock
   flock --shared 9

@@ -13,7 +13,7 @@ import psutil
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
 from trainform.local import forward
-from trainform.local.docker_daemon import docker_client
+from trainform.local.docker_daemon import docker_client, find_or_pull
 from trainform.local.sandbox import nodes
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Authority, Certificates
@@ -23,7 +23,7 @@ from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.sandbox.processes import Command
 from trainform.local.sandbox.real.containers import Containers
 from trainform.local.sandbox.real.image import ensure_image
-from trainform.local.sandbox.real.load import load
+from trainform.local.sandbox.real.load import is_loaded, load, node_image
 from trainform.local.sandbox.real.node_files import (
     DNS_USER,
     PROXY_USER,
@@ -66,16 +66,16 @@ def load_images(images: Mapping[str, str | None], folder: Path, progress: Progre
     """Import images that the nodes lack (image -> its name for pods; None: its own). `NODE_IMAGE` is the nodes' own.
 
     Return the names for pods, and how many running nodes of the sandbox were restarted."""
-    node_image = ready_image(progress)
+    base = ready_image(progress)
     with docker_client(LOAD_SECONDS, "a real node") as client:
         own = Containers(client, folder)
         running = own.running()
-        loaded = [
-            load(client, node_image, node_image if image == NODE_IMAGE else image, name, running, progress)
-            for image, name in images.items()
-        ]
-        restarted = own.restart() if any(new for _, new in loaded) else 0
-    return [name for names, _ in loaded for name in names], restarted
+        chosen = [(base if image == NODE_IMAGE else image, name) for image, name in images.items()]
+        found = [node_image(find_or_pull(client, image, progress), name or image) for image, name in chosen]
+        missing = [image for image in found if not running or not is_loaded(client, running[0], image)]
+        if missing:
+            load(client, own, base, missing, progress)
+    return [name for image in found for name in image.names], len(running) if missing else 0
 
 
 class RealNodes:
@@ -83,6 +83,7 @@ class RealNodes:
 
     def __init__(self, layout: Layout, api: Api, port: int, settings: SandboxSettings, image: str) -> None:
         self._layout, self._api, self._port, self._image = layout, api, port, image
+        self._folders = settings.folders
         with containers(layout.root) as docker:
             given = docker.memory_of_others()
         memory = int(max(psutil.virtual_memory().available - given, LEAST_MEMORY) * SHARE)
@@ -108,7 +109,7 @@ class RealNodes:
         server = f"https://{self.gateway}:{self._port}"
         with containers(self._layout.root) as docker:
             started = [
-                (node, docker.start(node, self._image, node_files(node, server, certificates, signed)))
+                (node, docker.start(node, self._image, node_files(node, server, certificates, signed), self._folders))
                 for node in self.nodes
             ]
             for node in self.nodes:
