@@ -14,7 +14,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import DEADLINE, Backend
-from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
+from trainform.backends.gangs import LOCAL_QUEUE, QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset import spec as jobs
 from trainform.backends.jobset.controller import controller_pods
 from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE
@@ -55,7 +55,7 @@ class JobSet(Backend):
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
         **pods_stay("JobSet"),
-        "queue": done_by("with Kueue a LocalQueue, in the label `kueue.x-k8s.io/queue-name`"),
+        "queue": LOCAL_QUEUE,
         "restart": done_by(
             "`never`: `backoffLimit: 0`; `on-failure`, `N times`: `OnFailure` with a `backoffLimit`; "
             "`all-when-evicted`: `failurePolicy.maxRestarts`. An unranked role with its own `never` or `N times`, or "

@@ -13,7 +13,15 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import DEADLINE, Backend, PodsAt
-from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, in_gang, pod_group, queue_labels
+from trainform.backends.gangs import (
+    LOCAL_QUEUE,
+    QUEUE_LABEL,
+    admission_crds,
+    gang_problems,
+    in_gang,
+    pod_group,
+    queue_labels,
+)
 from trainform.backends.kubernetes.controller import job_pods
 from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE, OWN_KEYS, backoff_limit, indexed_job
 from trainform.backends.outcome import by_condition
@@ -77,7 +85,7 @@ class Kubernetes(Backend):
             "the value gives each replica its own pod template, and a Job has one",
             "remove it; pods with the same host port then need nodes of their own",
         ),
-        "queue": done_by("with Kueue a LocalQueue, in the label `kueue.x-k8s.io/queue-name`"),
+        "queue": LOCAL_QUEUE,
         "restart": done_by(
             "`never`: `backoffLimit: 0`; `on-failure`, `N times`: `OnFailure` with a `backoffLimit`; "
             "`all-when-evicted` is refused"
