@@ -141,6 +141,7 @@ VARIATIONS: dict[str, Any] = {
     "name": "prod",
     "backend": "kubeflow",
     "admission": "kueue",
+    "workload_priorities": True,
     "cluster.context": "other-cluster",
     "cluster.uid": "5f1c2d7e-8a54-4f0e-9b1d-3f6f6c1b2a90",
     "namespace.name": "other-namespace",
@@ -236,9 +237,13 @@ def test_every_field_of_an_environment_has_a_variation() -> None:
     assert set(leaves(Environment)) == set(VARIATIONS)
 
 
+WITH_OTHERS: dict[str, dict[str, Any]] = {"workload_priorities": {"admission": "kueue", "priority_classes": {}}}
+"""What a variation needs besides."""
+
+
 @pytest.mark.parametrize("path", VARIATIONS)
 def test_settings_of_the_environment_are_inputs_only_if_they_change_objects(path: str) -> None:
-    data = {**copy.deepcopy(ENVIRONMENT), "backend": "jobset", "queues": {}}
+    data = {**copy.deepcopy(ENVIRONMENT), "backend": "jobset", "queues": {}, **WITH_OTHERS.get(path, {})}
     price = {"amount": 1.0, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}
     data["accelerators"]["a800"]["price_per_hour"] = price
     base = Environment.model_validate(data)

@@ -29,13 +29,8 @@ ADMISSION = """\
 `admission` of the environment: with `volcano` all pods of a job start together, in a queue of Volcano; `kueue` admits \
 a job that names a LocalQueue when all of it fits. With `none` each pod starts when it fits. It then waits for the \
 names of all pods of the training, `network.wait` at most, and fails with a list of those that are missing: two jobs \
-that each hold half of the nodes both end. The pods of an MPIJob, and workers of KubeDL's PyTorchJob, have no names, \
-so none waits for them.
-
-For training-operator and KubeDL the gang is an option of the operator, `--gang-scheduler-name=volcano`: it must run \
-with it for `volcano`, and without it for `kueue` and `none`. `trainform sandbox up -e ENV` starts them as the \
-environment needs. Kueue admits PyTorchJobs and TFJobs only if its `integrations.frameworks` lists \
-`kubeflow.org/pytorchjob` and `kubeflow.org/tfjob`, which its default does not; of MPIJobs it knows v2beta1 alone."""
+that each hold half of the nodes both end. Some operators must run with or without an option for it (`Gang` above); \
+`trainform sandbox up -e ENV` starts them as the environment needs."""
 
 LEGEND = """\
 A field that is not in this table does what [its text](fields.md) says on all operators, and so does `yes`. `differs`: \
@@ -53,7 +48,7 @@ def comparison_page() -> str:
         paragraph(REPLICAS),
         "## Admission",
         table(("`admission`", *BACKENDS), _admissions()),
-        *map(paragraph, ADMISSION.split("\n\n")),
+        paragraph(ADMISSION),
         "## Where they differ",
         paragraph(LEGEND),
         table(("field", *BACKENDS), _overview()),
@@ -79,6 +74,8 @@ def _operators() -> Iterator[str]:
         yield item(f"**{name}**: {backend.MAKES}.")
         yield item(f"Changes in place: {', '.join(f'`{path}`' for path in backend.IN_PLACE)}.", depth=1)
         yield item(f"Ends by: {backend.ENDS}.", depth=1)
+        if backend.GANG:
+            yield item(f"Gang: {backend.GANG}.", depth=1)
 
 
 def _admissions() -> Iterator[tuple[str, ...]]:

@@ -188,6 +188,9 @@ class Backend(abc.ABC):
     ENDS: ClassVar[str]
     """What ends a job while other pods still run, for the comparison of backends."""
 
+    GANG: ClassVar[str] = ""
+    """What the admissions need of the operator, and which pods wait for no others, for the comparison of backends."""
+
     ADDS: ClassVar[str]
     """What its controller adds to pods, for the launch contract."""
 

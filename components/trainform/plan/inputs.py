@@ -111,8 +111,12 @@ def environment_part(
     for field, names in (("accelerators", kinds), ("storage_classes", classes)):
         offered[field] = _used(offered.get(field, {}), names)
     offered["registries"] = used_registries(experiment, environment.registries)
-    for field, unused in (("backend", experiment.backend is not None), ("rdma", not experiment.network.rdma)):
-        if unused:
+    for field, used in (
+        ("backend", experiment.backend is None),
+        ("rdma", experiment.network.rdma),
+        ("workload_priorities", experiment.priority_class is not None),
+    ):
+        if not used:
             offered.pop(field, None)
     if plan.restricted:  # the other levels change no object
         offered["limits"] = {"pod_security": environment.limits.pod_security}

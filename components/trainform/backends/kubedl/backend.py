@@ -30,6 +30,7 @@ from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, a
 from trainform.backends.replica_specs.kinds import NAMING, kind_of, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
+    GANG,
     LEFT_RUNNING,
     ON_FAILURE,
     RUNNING,
@@ -92,6 +93,7 @@ class KubeDL(OfReplicaSpecs):
         "PyTorchJob: the Master and all workers. TFJob: the Chief; without one all workers (`successPolicy: "
         "AllWorkers`)"
     )
+    GANG = f"{GANG}. Workers of a PyTorchJob have no names, so no pod waits for them"
     ADDS = (
         "PyTorchJob: `PYTHONUNBUFFERED`, `MASTER_ADDR`, `MASTER_PORT`, `WORLD_SIZE`, `RANK`. TFJob: `TF_CONFIG`. On "
         "the host network `MASTER_ADDR` and `MASTER_PORT`, or `TF_CONFIG`, keep KubeDL's values, with the port that "

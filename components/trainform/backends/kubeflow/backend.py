@@ -29,6 +29,7 @@ from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_
 from trainform.backends.replica_specs.kinds import NAMING, kind_of, main_port, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
+    GANG,
     OfReplicaSpecs,
     common_fields,
     common_number,
@@ -66,6 +67,10 @@ class Kubeflow(OfReplicaSpecs):
     ENDS = (
         "PyTorchJob: the Master; without one all workers, or any of an elastic job. TFJob: the Chief; without one "
         "all workers (`successPolicy: AllWorkers`). MPIJob: the Launcher"
+    )
+    GANG = (
+        f"{GANG}. Kueue must list `kubeflow.org/pytorchjob` and `kubeflow.org/tfjob` in `integrations.frameworks`, and "
+        "its default does not; of MPIJobs it knows v2beta1 alone. The pods of an MPIJob have no names, so none waits"
     )
     ADDS = (
         "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, "
