@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.review.jobs import ELASTIC, LORA, change
-from tests.support.samples import CLUSTER
+from tests.support.samples import CLUSTER, fitting
 from trainform.backends.backend import BACKENDS
 from trainform.review.model import Picture
 from trainform.review.picture import pictures
@@ -63,10 +63,11 @@ def test_the_pods_of_every_operator(backend: str) -> None:
         "master": {"replicas": 1, "accelerators": {"a800": 8}},
         "worker": {"replicas": 3, "accelerators": {"a800": 8}},
     }
-    data = {**LORA, "launcher": {"torchrun": {"script": "/app/train.py"}}, "roles": roles, "backend": backend}
+    data = {**LORA, "launcher": {"torchrun": {"script": "/app/train.py"}}, "backend": backend}
+    data["roles"] = fitting(backend, roles)
     picture = of_change(data, {**data, "image": NEW})
     pods = [fact.after for node in picture.nodes if node.kind == "role" for fact in node.facts if fact.label == "pods"]
-    assert pods == ["1", "3"]
+    assert pods == [str(role["replicas"]) for role in data["roles"].values()]
     assert CLAIM in marks(picture)
 
 
