@@ -71,6 +71,20 @@ def test_the_world_forms(name: str, real: Project) -> None:
     assert namespaces(real) == []
 
 
+@pytest.mark.rehearsal("pods that wait for all others, since nothing holds the job back")
+@pytest.mark.parametrize(
+    ("name", "backend"), [("pytorchjob", "kubeflow"), ("deepspeed", "jobset"), ("tensorflow", "jobset")]
+)
+def test_the_world_forms_without_admission(name: str, backend: str, real: Project) -> None:
+    real.environment(admission="none")
+    _, case = REAL[name]
+    try:
+        output = rehearse(real, name, {**case.experiment, "backend": backend}, "--probe").succeeded()
+    finally:
+        real.environment()
+    assert case.formed in output
+
+
 def says(then: str) -> dict[str, Any]:
     """Return an experiment of two pods that say their rank; the second one then does something else."""
     script = f'echo "I am $RANK"; test "$RANK" = 0 || {then}'

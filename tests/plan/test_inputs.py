@@ -253,7 +253,7 @@ def test_settings_of_the_environment_are_inputs_only_if_they_change_objects(path
     for key in above:
         inside = inside.setdefault(key, {})
     inside[last] = VARIATIONS[path]
-    model = Experiment.model_validate(ON_IT)
+    model = Experiment.model_validate({**ON_IT, **({"priority_class": "urgent"} if path in WITH_OTHERS else {})})
     found = []
     for environment in (base, parse(Environment, data).model):
         assert environment is not None

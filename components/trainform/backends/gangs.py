@@ -7,7 +7,7 @@ from typing import Any
 
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
-from trainform.backends.support import follows, overwritten
+from trainform.backends.support import done_by, follows, overwritten
 from trainform.errors import Problem
 from trainform.manifests.manifest import Component, Manifest, object_body, without_empty
 from trainform.manifests.objects import experiment_labels
@@ -62,6 +62,9 @@ PREEMPTABLE = "volcano.sh/preemptable"  # an annotation of pods, or else a label
 PODGROUP_CRDS = ("podgroups.scheduling.volcano.sh",)
 KUEUE_CRDS = ("localqueues.kueue.x-k8s.io",)
 
+
+LOCAL_QUEUE = done_by(f"with Kueue a LocalQueue, in the label `{QUEUE_LABEL}`")
+"""The field `queue` of jobs that Kueue admits."""
 
 _CRDS = {defaults.NONE: (), defaults.VOLCANO: PODGROUP_CRDS, defaults.KUEUE: KUEUE_CRDS}
 

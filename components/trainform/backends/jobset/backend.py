@@ -14,7 +14,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import Backend
-from trainform.backends.gangs import QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
+from trainform.backends.gangs import LOCAL_QUEUE, QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset import spec as jobs
 from trainform.backends.jobset.controller import controller_pods
 from trainform.backends.outcome import by_condition, ends_with_role
@@ -53,7 +53,7 @@ class JobSet(Backend):
     IN_PLACE = (*SUSPENDED, "spec.ttlSecondsAfterFinished")
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
-        "queue": done_by("with Kueue a LocalQueue, in the label `kueue.x-k8s.io/queue-name`"),
+        "queue": LOCAL_QUEUE,
         "restart": done_by(
             "`never`: `backoffLimit: 0`; `on-failure`, `N times`: `OnFailure` with a `backoffLimit`; "
             "`all-when-evicted`: `failurePolicy.maxRestarts`. An unranked role with its own `never` or `N times`, or "

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
+from trainform.backends.gangs import GROUP_ANNOTATION, LOCAL_QUEUE, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.kubeflow import mpi_operator
 from trainform.backends.kubeflow.controller import (
     GPU,
@@ -107,6 +107,7 @@ class Kubeflow(OfReplicaSpecs):
     )
     FIELDS: ClassVar[Fields] = {
         **common_fields("training-operator"),
+        "queue": LOCAL_QUEUE,
         "roles": done_by(
             "PyTorchJob: Master (the pod that launches, or a first ranked role of one replica; its end ends the job) "
             "and Worker. TFJob: task types. MPIJob: Launcher and Worker. Other roles are refused"
