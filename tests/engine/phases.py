@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.engine.pods import hostname
+from trainform import defaults
 from trainform.cluster.facts import ENDED
 from trainform.cluster.phases import phase_of
 from trainform.plan.model import Plan, RolePlan
@@ -110,7 +111,9 @@ class Phases:
 
 
 def _gangs(plan: Plan) -> list[dict[str, int]]:
-    """How many pods of each role start together: for each gang of the job."""
+    """How many pods of each role start together: for each gang of the job. Without admission there is none."""
+    if plan.admission == defaults.NONE:
+        return []
     least = {role.name: role.min_available for role in plan.roles if role.replicas}
     if plan.backend in ONE_BY_ONE:
         return [{name: number} for name, number in least.items()]

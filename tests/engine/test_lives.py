@@ -23,6 +23,7 @@ from tests.support.generated_jobs import small_jobs
 from tests.support.obeying import obeyed, planned
 from tests.support.repository import read
 from trainform import defaults
+from trainform.backends.backend import BACKENDS
 from trainform.plan.model import Plan
 from trainform.spec.environment import Environment
 
@@ -32,11 +33,10 @@ TOGETHER = 60  # jobs, which the nodes of the sandbox hold at once
 ONE_IN = 4  # examples: a life costs as much as four dry runs
 
 
-def in_namespace(name: str) -> Environment:
-    data = read("environments", "dev")
-    return Environment.model_validate(
-        {**data, "namespace": {"name": name, "create": False}, "queues": {}, "claims": {}}
-    )
+def in_namespace(name: str, admission: str = defaults.VOLCANO) -> Environment:
+    """Return the environment `dev` in this namespace."""
+    own = {"namespace": {"name": name, "create": False}, "admission": admission, "queues": {}, "claims": {}}
+    return Environment.model_validate({**read("environments", "dev"), **own})
 
 
 @st.composite
@@ -72,24 +72,30 @@ def drawn(number: int, backend: str, environment: Environment) -> list[tuple[dic
 
 
 def test_what_check_accepts_starts_and_ends_as_planned(addons_live: Live, examples: int) -> None:
+    as_planned_on(addons_live, defaults.VOLCANO, examples)
+
+
+def as_planned_on(live: Live, admission: str, examples: int) -> None:
+    """Fail if a job on an operator of this admission does not run as planned."""
+    backends = [name for name, made in BACKENDS.items() if admission in made.ADMISSIONS]
     each = max(1, examples // ONE_IN // len(defaults.BACKENDS))
-    names = in_namespace("t-lives")
-    found = [one for backend in defaults.BACKENDS for one in drawn(each, backend, names)]
+    names = in_namespace("t-lives", admission)
+    found = [one for backend in backends for one in drawn(each, backend, names)]
     draws = chance()
     draws.shuffle(found)
     lived: list[Life] = []
     for start in range(0, len(found), TOGETHER):
-        with contextlib.contextmanager(own_namespace)(addons_live) as namespace:
-            environment = in_namespace(namespace)
+        with contextlib.contextmanager(own_namespace)(live) as namespace:
+            environment = in_namespace(namespace, admission)
             lives = []
             for number, (data, _, fails) in enumerate(found[start : start + TOGETHER], start):
                 plan, problems = planned({**data, "name": f"life-{number}"}, environment)
                 assert plan is not None, problems
-                lives.append(Life(addons_live, data, plan, fails, random.Random(draws.random())))  # noqa: S311
-            live_together(addons_live, lives, namespace)
+                lives.append(Life(live, data, plan, fails, random.Random(draws.random())))  # noqa: S311
+            live_together(live, lives, namespace)
             lived += lives
     per_operator = Counter(life.plan.backend for life in lived)
-    assert min(per_operator[backend] for backend in defaults.BACKENDS) > each / 2, per_operator
+    assert min(per_operator[backend] for backend in backends) > each / 2, per_operator
     wrong = [*told(lived)]
     print(len(lived), "lives", dict(per_operator), len(wrong), "not as planned", *wrong, sep="\n\n")
     assert not wrong, "\n\n".join(wrong)

@@ -16,7 +16,9 @@ from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import RECORD, Project
+from tests.engine.test_lives import as_planned_on
 from tests.engine.test_updates_of_operators import KUEUE, queue_bodies, sweep, write
+from tests.support.addons import NODES
 from tests.support.repository import ROOT
 from trainform.local.sandbox.control import Sandbox, down, up
 from trainform.local.sandbox.settings import settings_from_environment
@@ -37,7 +39,9 @@ def without_gangs(tmp_path_factory: pytest.TempPathFactory, toolchain: Toolchain
     """Yield a sandbox of the environment `dev` without admission, with the other operators."""
     folder = tmp_path_factory.mktemp("sandbox") / "without-gangs"
     offered = load_environment("dev", ROOT).or_raise().model_copy(update={"admission": "none", "queues": {}})
-    yield up(structs.replace(settings_from_environment(offered, folder), addons=OPERATORS), toolchain)
+    settings = settings_from_environment(offered, folder)
+    pools = tuple(structs.replace(pool, count=NODES) for pool in settings.pools)
+    yield up(structs.replace(settings, pools=pools, addons=OPERATORS), toolchain)
     down(folder)
 
 
@@ -79,6 +83,10 @@ def test_jobs_without_admission(own: Project, cluster: Live) -> None:
     own.unchanged(stack)
     own.destroy(stack)
     until(lambda: not cluster.find_all("pods", own.namespace), "all pods to go")
+
+
+def test_generated_jobs_without_admission(cluster: Live, examples: int) -> None:
+    as_planned_on(cluster, "none", examples // 2)
 
 
 @pytest.fixture
