@@ -5,8 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from trainform.console.progress import SILENT
+from trainform.errors import SandboxError
+from trainform.local.sandbox.control import _merge
 from trainform.local.sandbox.settings import NodePool, Taint, settings_from_environment
+from trainform.local.sandbox.state import State
+from trainform.local.toolchain.tools import PulumiTools
 from trainform.spec.environment import Environment
 
 FOLDER = Path("/srv/sandbox")
@@ -64,6 +70,21 @@ def test_there_is_a_pool_for_each_accelerator_kind_and_one_without_accelerators(
 @pytest.mark.parametrize(("admission", "gangs"), [("volcano", True), ("kueue", False), ("none", False)])
 def test_operators_make_gangs_as_the_admission_needs(admission: str, gangs: bool) -> None:
     assert settings_from_environment(_environment(admission=admission), Path("/sandbox")).gangs is gangs
+
+
+@pytest.mark.parametrize(("mpi_job", "installed"), [("v1", ("kubeflow",)), ("v2beta1", ("kubeflow", "mpi-operator"))])
+def test_a_sandbox_serves_one_version_of_mpi_jobs(mpi_job: str, installed: tuple[str, ...]) -> None:
+    """The other one has a CRD of the same name, which the API server would not replace."""
+    one, other = (
+        structs.replace(
+            settings_from_environment(_environment(mpi_job=version), Path("/sandbox")), addons=("kubeflow",)
+        )
+        for version in (mpi_job, "v1" if mpi_job == "v2beta1" else "v2beta1")
+    )
+    merged = _merge(one, None, SILENT)
+    assert merged.addons == installed
+    with pytest.raises(SandboxError, match=f"this sandbox serves MPIJob {mpi_job}, and not {other.mpi_job}"):
+        _merge(other, State(merged, PulumiTools(Path("/none"), Path("/none"), "build"), {}), SILENT)
 
 
 def test_labels_and_taints_of_the_whole_cluster_are_on_every_node() -> None:

@@ -140,7 +140,8 @@ def _image(progress: Progress) -> str:
 
 
 def _merge(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
-    """Return the settings with the add-ons and real nodes of the last `up`, and add-ons that others depend on."""
+    """Return the settings with the add-ons and real nodes of the last `up`, and add-ons that others depend on. Raises
+    `SandboxError` if the data have the other version of MPI jobs."""
     there = () if before is None else before.settings.addons
     without_gangs = () if settings.gangs else (SCHEDULER.name,)
     names = add_dependencies(sort_by_table(there, settings.addons, without_gangs))
