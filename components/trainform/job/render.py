@@ -24,7 +24,13 @@ from trainform.backends.gangs import CRDS as QUEUE_CRDS
 from trainform.backends.gangs import queue_manifest
 from trainform.backends.judged import judged_job, with_waivers
 from trainform.backends.notes import job_notes, patched_endings
-from trainform.backends.refusals import overwritten_problems, placeholder_problems, size_problems, support_problems
+from trainform.backends.refusals import (
+    overwritten_problems,
+    placeholder_problems,
+    restart_problems,
+    size_problems,
+    support_problems,
+)
 from trainform.backends.support import overwritten
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key, with_own_annotations
@@ -257,6 +263,7 @@ def render_job(
         *sizes,
         *placeholder_problems(experiment, valid, backend),
         *overwritten_problems(experiment, valid, backend),
+        *restart_problems(valid, backend),
         *limits.problems,
     )
     of_base = _secrets_of_base(experiment, environment, valid)

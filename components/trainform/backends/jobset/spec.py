@@ -19,6 +19,7 @@ from trainform.manifests.manifest import mappings, without_empty
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
 from trainform.plan.model import Group, Naming, Plan, RolePlan
+from trainform.plan.world import NEVER
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
@@ -87,6 +88,7 @@ def _replicated_job(
         "completionMode": "Indexed",
         "backoffLimit": backoff,
         DEADLINE: plan.max_run_seconds,
+        "podFailurePolicy": without_empty({"rules": _pod_failures(role, conventions.container)}),
         "template": in_gang(plan, template, group.name, least),
     }
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": without_empty(job)}}
@@ -100,7 +102,20 @@ def _backoff(role: RolePlan, *, awaited: bool) -> int:
     """
     if not (role.launched or role.limited or awaited):
         return ENDLESS
+    if role.restart_rule is not None:  # pods fail and are counted, each with one restart after it
+        return 0 if role.restart_rule.when == NEVER else role.max_retry - 1
     return role.max_retry if role.restart == "on-failure" else 0
+
+
+def _pod_failures(role: RolePlan, container: str) -> list[dict[str, Any]]:
+    """Return the rules of a Job for failed pods; other failures count for its `backoffLimit`."""
+    rule, rules = role.restart_rule, list[dict[str, Any]]()
+    if rule is not None and rule.ignore is not None:
+        rules.append({"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]})
+    if rule is not None and rule.codes:
+        codes = {"containerName": container, "operator": "NotIn", "values": [*rule.codes]}
+        rules.append({"action": "FailJob", "onExitCodes": codes})
+    return rules
 
 
 def _awaited(patch: object) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
+from trainform.backends.backend import PodRestarts
 from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_ANNOTATION
 from trainform.backends.kubeflow.controller import (
     GPU,
@@ -24,7 +25,7 @@ from trainform.backends.kubeflow.controller import (
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
-from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
+from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, RESTART_RULES, STEPS_OF_ONE_POD, another_backend
 from trainform.backends.replica_specs.kinds import NAMING, kind_of, main_port, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
@@ -60,6 +61,9 @@ class Kubeflow(OfReplicaSpecs):
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
+    RESTARTS = PodRestarts(
+        "training-operator restarts pods by exit code (`ExitCode`) from 128 to 255", tuple(range(128, 256)), "128-255"
+    )
 
     MAKES = f"PyTorchJob, TFJob or MPIJob (`{API_VERSION}`)"
     ENDS = (
@@ -103,7 +107,8 @@ class Kubeflow(OfReplicaSpecs):
         ),
         "restart": done_by(
             "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `runPolicy.backoffLimit`; "
-            "`all-when-evicted` is refused. An evicted pod of an MPIJob ends the job"
+            "`all-when-evicted` is refused; `exit_codes: [128-255]`: `ExitCode`, without a limit. An evicted pod of an "
+            "MPIJob ends the job"
         ),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
@@ -120,7 +125,7 @@ class Kubeflow(OfReplicaSpecs):
         "prepare.*.on": done_by(_STEPS),
     }
     LOOKUP_CONTAINERS = frozenset([WAITING])
-    LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
+    LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, RESTART_RULES])
 
     def naming(self, experiment: Experiment) -> Naming:
         """Return addresses of the Services that the operator makes for pods. The pods of an MPIJob have none: its
@@ -232,6 +237,10 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     if common_number(plan, "NPROC_PER_NODE") is None:
         reason = "the roles have different numbers of processes, and an MPIJob has one `slotsPerWorker`"
         yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
+    for role in plan.roles:
+        if role.restart_rule is not None:
+            reason = "training-operator never makes a pod of an MPIJob anew"
+            yield Problem(role.restart_path, None, reason, f"write on-failure, or {another_backend(RESTART_RULES)}")
     launcher = next((role for role in plan.roles if role.name == plan.launches), None)
     if launcher is None or launcher.ranked == any(GPU in resource for resource in launcher.resources):
         return

@@ -124,6 +124,8 @@ def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> di
     template = pod_template(plan, role, next(role.groups()), conventions)
     spec = {"schedulerName": SCHEDULER, **template["spec"]}
     restart = spec.pop("restartPolicy", RESTART_POLICIES[role.restart])
+    if role.restart_rule is not None and restart == "Never":
+        restart = "ExitCode"
     return {"replicas": role.replicas, "restartPolicy": restart, "template": {**template, "spec": spec}}
 
 
