@@ -419,9 +419,9 @@ def test_the_field_satisfies_the_limit(backend: str) -> None:
     for time, found_ in (("24h", {}), ("25h", {"max_run_time": LONGER})):
         assert found("TF-RUN-2", DAY, backend=backend, roles=ROLES, max_run_time=time) == found_
     late = {name: {**role, "grace_period": "90s"} for name, role in ROLES.items()}
-    parts = {"backend": backend, "roles": late}
-    for time, fix in (({}, "write `max_run_time: 86340s` or less"), ({"max_run_time": "24h"}, "write 86340 s or less")):
-        problems = job_problems(experiment(**parts, **time), DAY)
+    parts: dict[str, Any] = {"backend": backend, "roles": late}
+    for more, fix in (({}, "write `max_run_time: 86340s` or less"), ({"max_run_time": "24h"}, "write 86340 s or less")):
+        problems = job_problems(experiment(**parts, **more), DAY)
         assert {(problem.path, problem.fix) for problem in problems} == {("max_run_time", fix)}
     assert found("TF-RUN-2", DAY, **parts, max_run_time="86340s") == {}
 
