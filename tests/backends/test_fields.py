@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from tests.support.rendering import job_problems
-from tests.support.samples import environment, experiment, fitting, job, plan, reasons
+from tests.support.samples import JOB, environment, experiment, fitting, job, plan, reasons
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
+from trainform.spec.experiment import Experiment
+from trainform.spec.load import parse
 
 ROLES: dict[str, Any] = {"master": {"replicas": 1}, "worker": {"replicas": 3}}
 FIRST: dict[str, Any] = {"roles": ROLES}
@@ -216,3 +218,114 @@ def test_the_entrypoint_of_an_extra() -> None:
 )
 def test_what_needs_a_launch_script(parts: dict[str, Any], path: str) -> None:
     assert list(reasons(**{**ENTRYPOINT, **parts})) == [path]
+
+
+EVERY_ROLE: dict[str, Any] = {
+    "volcano": {"exit_codes": [42, 137]},
+    "jobset": {"exit_codes": [42, 137], "ignore": "disruption"},
+    "trainer": {"exit_codes": [42, 137], "ignore": "disruption"},
+    "kubeflow": {"exit_codes": ["128-255"]},
+    "kubedl": {"exit_codes": [143, 130, "137-138"]},
+}
+
+
+@pytest.mark.parametrize("backend", EVERY_ROLE)
+def test_restarts_by_exit_code_are_made_of_new_pods(backend: str) -> None:
+    """The kubelet restarts nothing, since it would restart upon any code."""
+    made = plan(backend=backend, restart=EVERY_ROLE[backend], **FIRST)
+    pods, _ = BACKENDS[backend].pods(made, job_manifests(made))
+    assert {pod["spec"]["restartPolicy"] for pod in pods} == {"Never"}
+
+
+def test_exit_codes_on_volcano() -> None:
+    """The policies of a user come first, and replace those of the same code."""
+    abort = {"action": "AbortJob", "exitCode": 42}
+    tasks = job(plan(restart={"exit_codes": [42, 137]}, policies=[{"action": "AbortJob", "exit_code": 42}], **FIRST))
+    again, ends = {"action": "RestartPod", "exitCode": 137}, {"action": "TerminateJob", "event": "PodFailed"}
+    assert [task["policies"] for task in tasks["spec"]["tasks"]] == [[abort, again, ends]] * 2
+    roles = {"worker": {"replicas": 2}, "board": {"ranked": False, "command": ["x"], "restart": {"exit_codes": [7]}}}
+    found = job(plan(roles=roles))["spec"]["tasks"]
+    assert found[1]["policies"] == [{"action": "RestartPod", "exitCode": 7}]
+
+
+@pytest.mark.parametrize("backend", ["kubeflow", "kubedl"])
+def test_exit_codes_of_replica_specs(backend: str) -> None:
+    spec = job(plan(backend=backend, restart=EVERY_ROLE[backend], **FIRST))["spec"]
+    assert {each["restartPolicy"] for each in spec["pytorchReplicaSpecs"].values()} == {"ExitCode"}
+    assert not [*leaves(spec, "backoffLimit")]
+
+
+@pytest.mark.parametrize(
+    ("restart", "backoff", "rules"),
+    [
+        ({"exit_codes": [42]}, 2, ["FailJob"]),
+        ({"when": "3 times", "exit_codes": [42]}, 3, ["FailJob"]),
+        ({"ignore": "disruption"}, 2, ["Ignore"]),
+        ({"when": "never", "ignore": "disruption"}, 0, ["Ignore"]),
+        ({"when": "1 times", "exit_codes": [42], "ignore": "disruption"}, 1, ["Ignore", "FailJob"]),
+        ("3 times", 4, []),
+    ],
+)
+def test_rules_of_a_jobset(restart: Any, backoff: int, rules: list[str]) -> None:
+    made = plan(backend="jobset", restart=restart)
+    spec = job(made)["spec"]["replicatedJobs"][0]["template"]["spec"]
+    assert spec["backoffLimit"] == backoff
+    found = spec.get("podFailurePolicy", {}).get("rules", [])
+    assert [rule["action"] for rule in found] == rules
+    for rule in found:
+        if rule["action"] == "FailJob":
+            assert rule["onExitCodes"] == {"containerName": "main", "operator": "NotIn", "values": [42]}
+
+
+@pytest.mark.parametrize(
+    ("backend", "restart", "path", "fix"),
+    [
+        ("volcano", {"exit_codes": ["128-255"]}, "restart.exit_codes", "use the backend jobset or trainer"),
+        ("volcano", {"ignore": "disruption"}, "restart.ignore", "remove it, or use the backend jobset or trainer"),
+        (
+            "volcano",
+            {"when": "3 times", "exit_codes": [7]},
+            "restart.when",
+            "remove it, or use the backend jobset or tr",
+        ),
+        ("kubeflow", {"exit_codes": [137]}, "restart.exit_codes", "write `exit_codes: [128-255]`, or use the backend "),
+        (
+            "kubedl",
+            {"exit_codes": [137]},
+            "restart.exit_codes",
+            "write `exit_codes: [130, 137, 138, 143]`, or use the ",
+        ),
+    ],
+)
+def test_rules_that_an_operator_does_not_have(backend: str, restart: Any, path: str, fix: str) -> None:
+    """Each problem once for a restart of the experiment, and at the role for its own."""
+    for parts, where in (
+        ({"restart": restart, **FIRST}, path),
+        ({"roles": {**FIRST["roles"], "worker": {"replicas": 3, "restart": restart}}}, f"roles.worker.{path}"),
+    ):
+        problems = {*job_problems(experiment(backend=backend, **parts), environment())}
+        assert {(problem.path, problem.fix[: len(fix)]) for problem in problems} == {(where, fix)}
+
+
+def test_an_mpijob_makes_no_pod_anew() -> None:
+    roles = {"launcher": {"ranked": False}, "worker": {"replicas": 2}}
+    launcher = {"mpi": {"command": ["train"], "role": "launcher"}}
+    found = reasons(backend="kubeflow", restart={"exit_codes": ["128-255"]}, launcher=launcher, roles=roles)
+    assert found == {"restart": "training-operator never makes a pod of an MPIJob anew"}
+
+
+@pytest.mark.parametrize(
+    ("restart", "reason"),
+    [
+        ({"exit_codes": [256]}, "the exit codes are not between 1 and 255"),
+        ({"exit_codes": ["9-3"]}, "the exit codes are not between 1 and 255, in order"),
+        ({"exit_codes": [0]}, "is not an exit code"),
+        ({"exit_codes": [42], "when": "never"}, "`exit_codes` and `when: never` exclude each other"),
+        ({"ignore": "disruption", "when": "all-when-evicted"}, "`ignore` and `when: all-when-evicted` exclude each"),
+        ({"when": "3 times"}, "the mapping has neither `exit_codes` nor `ignore`"),
+    ],
+)
+def test_rules_that_contradict_themselves(restart: Any, reason: str) -> None:
+    for parts in ({"restart": restart}, {"roles": {"worker": {"restart": restart}}}):
+        parsed = parse(Experiment, {**JOB, **parts})
+        assert [reason in problem.reason for problem in parsed.problems] == [True]

@@ -49,6 +49,7 @@ CASES = {
     names.COMMIT: (["0123456789" * 4, "f" * 64], ["", "f" * 39, "f" * 41, "F" * 40, "main", "0x" + "f" * 38]),
     # test_repositories.py has all forms of addresses
     names.REPOSITORY: (["https://git.example.com/vision/sdxl.git"], ["", "a/b", "ext::touch", "https://host/a b"]),
+    names.EXIT_CODES: (["1", "42", "128-255"], ["0", "-1", "1000", "1-", "a", "1,2"]),
     names.RESTART: (
         ["never", "on-failure", "all-when-evicted", "1 times", "1 time", "3 times", "999999999 times"],
         ["", "Never", "0 times", "times", "-1 times", "3", "3  times", "1000000000 times", "three times", "all"],

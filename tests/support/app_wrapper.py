@@ -25,7 +25,7 @@ from trainform.backends.gangs import (
     queue_labels,
 )
 from trainform.backends.outcome import by_condition
-from trainform.backends.refusals import JOB_RESTARTS, another_backend
+from trainform.backends.refusals import JOB_RESTARTS, RESTART_RULES, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies
 from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
@@ -76,7 +76,7 @@ class AppWrapper(Backend):
     ADMISSIONS = (defaults.VOLCANO, defaults.KUEUE)
     IN_PLACE = ("spec.suspend",)
     FIELDS: ClassVar[Fields] = {**NO_RUNTIME, **no_policies("AppWrapper")}
-    LACKS = frozenset([JOB_RESTARTS, "launcher.torchrun.elastic"])  # components never change
+    LACKS = frozenset([JOB_RESTARTS, RESTART_RULES, "launcher.torchrun.elastic"])  # components never change
     READS = frozenset([QUEUE_LABEL])
 
     def naming(self, experiment: Experiment, environment: Environment) -> Naming:

@@ -149,7 +149,10 @@ manifest_overrides = st.dictionaries(
     max_size=2,
 )
 
-restarts = st.sampled_from(["never", "on-failure", "1 times", "3 times", "999999999 times"])
+restarts = st.one_of(
+    st.sampled_from(["never", "on-failure", "1 times", "3 times", "999999999 times"]),
+    some({"when": st.just("on-failure")}, exit_codes=st.sampled_from([[1], [42, "137-139"], ["200-215"]])),
+)
 _role: dict[str, st.SearchStrategy[Any]] = {
     "image": images,
     "accelerators": st.sampled_from([{}, {"a800": 0}, {"a800": 1}, {"a800": 8}, {"l40s": 4}]),

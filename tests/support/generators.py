@@ -163,7 +163,7 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
         data["restart"] = "all-when-evicted"
     for role in data["roles"].values():
         words = role.get("restart", data.get("restart"))
-        if (words is None or not words.endswith("times")) and draw(st.booleans()):
+        if not str(words).endswith("times") and draw(st.booleans()):
             role["max_retry"] = draw(st.sampled_from([1, 3, MAXIMUM]))
     if draw(st.booleans()):
         _prepare(draw, data)

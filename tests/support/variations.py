@@ -30,6 +30,7 @@ _TOLERATION = {"key": "gpu", "value": "only", "effect": "NoExecute", "toleration
 _OTHER_TOLERATION: dict[str, Any] = {"0.key": "other", "0.value": "other", "0.toleration_seconds": 61}
 _POLICIES = [{"action": "RestartJob", "event": "PodPending", "timeout": "5m"}, {"action": "AbortJob", "exit_code": 7}]
 _OTHER_POLICIES: dict[str, Any] = {"0.action": "RestartPod", "0.event": "Unknown", "0.timeout": "6m", "1.exit_code": 8}
+_OTHER_RESTART = {"when": "3 times", "exit_codes": [42, "128-255"], "ignore": "disruption"}
 _GIT = {
     "repository": "git@git.example.com:vision/sdxl.git",
     "commit": "0" * 40,
@@ -201,6 +202,14 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "roles.worker.node_affinity.avoid": {"zone": ["c"]},
             "roles.worker.node_affinity.prefer": {"disk": ["ssd"]},
         },
+    ),
+    (
+        {"backend": "jobset", "restart": {"exit_codes": [42]}, "roles": {"worker": {"restart": {"exit_codes": [42]}}}},
+        {f"roles.worker.restart.{field}": value for field, value in _OTHER_RESTART.items()},
+    ),
+    (
+        {"backend": "jobset", "restart": {"exit_codes": [42]}},
+        {f"restart.{field}": value for field, value in _OTHER_RESTART.items()},
     ),
     ({"policies": _POLICIES}, _below("policies", _OTHER_POLICIES)),
     ({"roles": {"worker": {"policies": _POLICIES}}}, _below("roles.worker.policies", _OTHER_POLICIES)),

@@ -135,6 +135,20 @@ def _number(item: Any, path: str, default: int) -> int:
     return max(0, found) if isinstance(found, int) and not isinstance(found, bool) else default
 
 
+class PodRestarts(Struct, frozen=True):
+    """The rules by which an operator makes a failed pod anew.
+
+    reason: its own rule, or that it has none. codes, shown: the only exit codes that it knows, as numbers and in an
+    experiment. most: it knows any codes, and at most so many. counts: it knows any codes, limits, and disruptions.
+    """
+
+    reason: str = "the operator has no rules for exit codes and disruptions"
+    codes: tuple[int, ...] = ()
+    shown: str = ""
+    most: int = 0
+    counts: bool = False
+
+
 class Existing(Struct, frozen=True):
     """An object that a job refers to and does not own.
 
@@ -193,6 +207,9 @@ class Backend(abc.ABC):
 
     OUTCOME: ClassVar[ToOutcome]
     """What became of a job, by what the operator itself says in the status of the live object."""
+
+    RESTARTS: ClassVar[PodRestarts] = PodRestarts()
+    """Its rules for failed pods, for values of `restart` with exit codes or `ignore`."""
 
     # --- for the documentation
 

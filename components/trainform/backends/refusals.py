@@ -30,6 +30,7 @@ _FEWER_PORTS = "use `ports: shared`, or fewer replicas: each replica with ports 
 EXTRA_ROLES = "roles besides its replica types"
 EVALUATORS = "evaluators"
 JOB_RESTARTS = "restarts of the whole job"
+RESTART_RULES = "restarts by any exit codes, and without a limit for disruptions"
 STEPS_OF_ONE_POD = "steps of one pod for whose end the others wait, however long it takes"
 
 
@@ -95,6 +96,24 @@ def is_able(backend: Backend, need: str, *, as_said: bool = False) -> bool:
     support = backend.FIELDS.get(need)
     falls_short = support is not None and (support.is_refusal or (as_said and support.noted))
     return need not in backend.LACKS and not falls_short
+
+
+def restart_problems(plan: Plan, backend: Backend) -> Iterator[Problem]:
+    """Yield rules for restarts that the operator does not have."""
+    own = backend.RESTARTS
+    for role in plan.roles:
+        rule, path = role.restart_rule, role.restart_path
+        if rule is None or own.counts:
+            continue
+        if rule.ignore is not None:
+            reason = f"{own.reason}; a disruption counts as any other failure"
+            yield Problem(f"{path}.ignore", rule.ignore, reason, f"remove it, or {another_backend(RESTART_RULES)}")
+        elif rule.when != "on-failure":
+            reason = f"{own.reason}; a role has no limit of them"
+            yield Problem(f"{path}.when", rule.when, reason, f"remove it, or {another_backend(RESTART_RULES)}")
+        if rule.codes and rule.codes != own.codes and len(rule.codes) > own.most:
+            shown = f"write `exit_codes: [{own.shown}]`, or " if own.shown else ""
+            yield Problem(f"{path}.exit_codes", None, own.reason, f"{shown}{another_backend(RESTART_RULES)}")
 
 
 def overwritten_problems(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[Problem]:

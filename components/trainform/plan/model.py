@@ -15,7 +15,7 @@ from trainform.spec.environment import HourlyCost
 from trainform.spec.network import RunAs
 from trainform.spec.prepare import GitCheckout
 from trainform.spec.queue_fields import QueueRequest
-from trainform.spec.roles import EnvSource, InitContainer, NodeAffinity, Policy, Toleration
+from trainform.spec.roles import EnvSource, InitContainer, NodeAffinity, Policy, RestartRule, Toleration
 
 
 class Totals(Struct, frozen=True):
@@ -182,10 +182,10 @@ class RolePlan(Struct, frozen=True):
     replicas, or one for each (`per_replica`). `launched`: the launcher starts the pods. `stays`: a pod that succeeds
     keeps running until the job ends. `counted`: the job ends when as many pods have succeeded as the role has.
     `prepared`: the steps of `prepare` with which `init` begins. `in_first_pod`: those of them that a script leaves out
-    in other pods of the role. `restart`: the pods' own policy. `resources`: what each pod requests. `limits`: the most
-    that it can use of some of them. `restarts_job`: a failed or evicted pod restarts the whole job. `limited`: the
-    role's own `restart` limits how often its containers start. `written`: the role of the file, of which it may be the
-    first pod alone (`plan.split`).
+    in other pods of the role. `restart`: the pods' own policy. `restart_path`: the field that sets it. `resources`:
+    what each pod requests. `limits`: the most that it can use of some of them. `restarts_job`: a failed or evicted pod
+    restarts the whole job. `limited`: the role's own `restart` limits how often its containers start. `written`: the
+    role of the file, of which it may be the first pod alone (`plan.split`).
     """
 
     name: str
@@ -221,6 +221,8 @@ class RolePlan(Struct, frozen=True):
     restart: str
     restarts_job: bool
     limited: bool
+    restart_rule: RestartRule | None
+    restart_path: str
     max_retry: int
     policies: tuple[Policy, ...]
     node_selector: dict[str, str]

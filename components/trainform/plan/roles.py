@@ -12,7 +12,7 @@ from trainform.plan.layout import Layout
 from trainform.plan.model import RolePlan, Totals
 from trainform.plan.variables import role_env
 from trainform.plan.volumes import Mount
-from trainform.plan.world import in_world, is_limited, max_retry, pod_restart, restarts_job
+from trainform.plan.world import in_world, is_limited, max_retry, pod_restart, restart_rule, restarts_job
 from trainform.spec.environment import Accelerator, Environment, Rdma, hourly_cost
 from trainform.spec.experiment import Experiment
 from trainform.spec.prepare import Step
@@ -76,6 +76,8 @@ def _plan_role(layout: Layout, name: str, min_available: int, steps: dict[int, S
         restart=pod_restart(experiment, name),
         restarts_job=restarts_job(experiment, name) and name in layout.launched,
         limited=is_limited(role.restart),
+        restart_rule=restart_rule(experiment, name),
+        restart_path="restart" if role.restart is None else f"roles.{name}.restart",
         max_retry=max_retry(experiment, name),
         policies=layout.policies[name],
         node_selector=environment.node_selector

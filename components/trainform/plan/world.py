@@ -12,7 +12,7 @@ from trainform import defaults
 from trainform.plan.model import World
 from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Launcher
-from trainform.spec.roles import Policy, Role
+from trainform.spec.roles import Policy, Restart, RestartRule, Role
 
 EVALUATOR = "evaluator"
 TASK_TYPES = ("chief", "worker", "ps", EVALUATOR)  # in the order in which one of them ends the job
@@ -134,7 +134,12 @@ COMPLETED = Policy(event="TaskCompleted", action="CompleteJob")
 ANY_EVENT = "*"
 
 
-def restart_words(experiment: Experiment, name: str) -> str:
+def restart_words(restart: Restart | None) -> str | None:
+    """Return the words of a value of `restart`; None if it is not set."""
+    return restart.when if isinstance(restart, RestartRule) else restart
+
+
+def role_restart(experiment: Experiment, name: str) -> Restart:
     """Return the role's `restart`, otherwise the experiment's, otherwise `never`; in an elastic job `on-failure`, as
     torchrun expects."""
     role = experiment.roles[name]
@@ -144,18 +149,30 @@ def restart_words(experiment: Experiment, name: str) -> str:
     return ON_FAILURE if experiment.elastic and role.ranked else NEVER
 
 
+def restart_rule(experiment: Experiment, name: str) -> RestartRule | None:
+    """Return the rules for exit codes and disruptions of the role; None if it has none."""
+    restart = role_restart(experiment, name)
+    return restart if isinstance(restart, RestartRule) else None
+
+
+def _words(experiment: Experiment, name: str) -> str:
+    return str(restart_words(role_restart(experiment, name)))
+
+
 def pod_restart(experiment: Experiment, name: str) -> str:
-    """Return the restart policy of the pod's containers: `never` or `on-failure`."""
-    return NEVER if restart_words(experiment, name) in (NEVER, ALL_WHEN_EVICTED) else ON_FAILURE
+    """Return the restart policy of the pod's containers: `never` or `on-failure`. With rules the pod is made anew."""
+    never = restart_rule(experiment, name) is not None or _words(experiment, name) in (NEVER, ALL_WHEN_EVICTED)
+    return NEVER if never else ON_FAILURE
 
 
 def restarts_job(experiment: Experiment, name: str) -> bool:
     """Return True if a failure or an eviction of one of the role's launched pods restarts the whole job."""
-    return restart_words(experiment, name) == ALL_WHEN_EVICTED
+    return _words(experiment, name) == ALL_WHEN_EVICTED
 
 
-def is_limited(words: str | None) -> bool:
+def is_limited(restart: Restart | None) -> bool:
     """Return True if a value of `restart` limits the restarts of containers: `never`, `3 times`."""
+    words = restart_words(restart)
     return words is not None and (words == NEVER or times(words) is not None)
 
 
@@ -168,7 +185,7 @@ def times(words: str) -> int | None:
 def max_retry(experiment: Experiment, name: str) -> int:
     """Return the number of container restarts, over all pods of the role, at which Volcano counts it as failed: one
     more than are allowed."""
-    allowed = times(restart_words(experiment, name))
+    allowed = times(_words(experiment, name))
     role = experiment.roles[name]
     if role.max_retry is not None:
         return role.max_retry
@@ -202,15 +219,18 @@ def default_policies(experiment: Experiment) -> dict[str, tuple[Policy, ...]]:
         name: tuple(
             policy
             for policy in _defaults(experiment, name, name == ending)
-            if not _replaces(experiment.policies, policy.event) and not _replaces(role.policies, policy.event)
+            if not _replaces(experiment.policies, policy) and not _replaces(role.policies, policy)
         )
         for name, role in experiment.roles.items()
     }
 
 
-def _replaces(policies: list[Policy] | None, event: str | None) -> bool:
-    """Return True if these policies replace the default for the event, as an empty list replaces all."""
-    return policies is not None and (not policies or any(each.event in (event, ANY_EVENT) for each in policies))
+def _replaces(policies: list[Policy] | None, default: Policy) -> bool:
+    """Return True if these policies replace the default for its event or exit code, as an empty list replaces all."""
+    same = (default.event, default.exit_code)
+    return policies is not None and (
+        not policies or any(each.event == ANY_EVENT or (each.event, each.exit_code) == same for each in policies)
+    )
 
 
 def action_upon(policies: Iterable[Policy], event: str) -> str | None:
@@ -223,8 +243,12 @@ def _defaults(experiment: Experiment, name: str, ends: bool) -> list[Policy]:
     its peers would hang in a collective; the success of the ending role ends it too. An eviction restarts the job only
     from a ranked role of a static world: Volcano raises PodEvicted for pods of a scale-down too, and such roles never
     scale in place."""
+    rule = restart_rule(experiment, name)
+    codes = [Policy(exit_code=code, action="RestartPod") for code in (() if rule is None else rule.codes)]
     if not experiment.roles[name].ranked and not ends:
-        return []
+        return codes
+    if codes:
+        return [*codes, *([] if experiment.elastic else [POD_FAILED]), *([COMPLETED] if ends else [])]
     return [*_failure(experiment, name), *([COMPLETED] if ends else [])]
 
 
@@ -238,7 +262,7 @@ def _failure(experiment: Experiment, name: str) -> list[Policy]:
     Volcano creates no other pod of its name: RestartPod deletes it, creates it again, and counts as one of the job's
     restarts. An elastic world continues without it.
     """
-    words = restart_words(experiment, name)
+    words = _words(experiment, name)
     if words == ALL_WHEN_EVICTED:
         return [*FAILED_OR_EVICTED]
     if experiment.elastic:

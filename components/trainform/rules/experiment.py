@@ -19,6 +19,7 @@ from trainform.plan.world import (
     TASK_TYPES,
     first_ranked,
     restart_words,
+    role_restart,
     task_type,
     times,
 )
@@ -137,20 +138,20 @@ def entrypoint_problems(experiment: Experiment, environment: Environment, plan: 
 
 def restart_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """Yield values of `restart` that the launcher cannot follow."""
-    if experiment.restart == ALL_WHEN_EVICTED and experiment.elastic:
+    if restart_words(experiment.restart) == ALL_WHEN_EVICTED and experiment.elastic:
         reason = "the job is elastic and goes on without the evicted pod"
-        yield Problem("restart", experiment.restart, reason, "remove it")
+        yield Problem("restart", ALL_WHEN_EVICTED, reason, "remove it")
     for planned in plan.roles:
         name, role = planned.name, experiment.roles[planned.name]
-        words = restart_words(experiment, name)
-        if role.restart == ALL_WHEN_EVICTED and (not planned.launched or experiment.elastic):
+        words = str(restart_words(role_restart(experiment, name)))
+        if restart_words(role.restart) == ALL_WHEN_EVICTED and (not planned.launched or experiment.elastic):
             whole = (
                 "an elastic job goes on without the evicted pod"
                 if role.ranked
                 else "the end of an extra never ends the training"
             )
             reason = f"the value has no meaning here: {whole}"
-            yield Problem(f"roles.{name}.restart", role.restart, reason, "write on-failure, or remove it")
+            yield Problem(f"roles.{name}.restart", ALL_WHEN_EVICTED, reason, "write on-failure, or remove it")
         if times(words) is not None and role.max_retry is not None:
             reason = f"the role has `restart: {words}` too, which sets the same number"
             yield Problem(f"roles.{name}.max_retry", role.max_retry, reason, "keep one of the two")

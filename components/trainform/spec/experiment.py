@@ -156,8 +156,9 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     )
     restart: Restart | None = Field(
         default=None,
-        description="Reaction to a failure: never, on-failure, `3 times` or all-when-evicted "
-        "(docs/explanation/failure.md). Empty: never, on-failure for an elastic job.",
+        examples=["on-failure", {"exit_codes": [42], "ignore": "disruption"}],
+        description="Reaction to a failure: never, on-failure, `3 times` or all-when-evicted, or rules for exit codes "
+        "and disruptions (docs/explanation/failure.md). Empty: never, on-failure for an elastic job.",
     )
     max_retry: int = Field(
         default=defaults.MAX_RETRY,

@@ -68,6 +68,7 @@ REPOSITORY = (
     rf"|(ssh|git)://({_GIT_NAME}@)?{_GIT_HOST}/{_GIT_PATH}|{_GIT_NAME}@{_GIT_NAME}:(?!-){_GIT_PATH}){END}"
 )
 RESTART = rf"^(never|on-failure|all-when-evicted|[1-9][0-9]{{0,8}} times?){END}"
+EXIT_CODES = rf"^[1-9][0-9]{{0,2}}(-[1-9][0-9]{{0,2}})?{END}"
 FINGERPRINT = rf"^[0-9a-f]{{16}}{END}"
 RULE = rf"^T[FR]-[A-Z]+-[1-9][0-9]*{END}"
 REGISTRY = rf"^(?!.*//)(?!.*/.*:)[a-z0-9][-a-z0-9.:/_]*{END}"  # without a scheme, and without a tag behind a path
@@ -192,6 +193,7 @@ MEANING = {
         "is not a way to restart",
         "write never, on-failure, all-when-evicted or a number of times up to 999999999, such as `3 times`",
     ),
+    EXIT_CODES: ("is not an exit code or a range of them", "write a number from 1 to 255, or a range such as 128-255"),
     COMMIT: (
         "is not the full hash of a commit",
         "write its 40 (or 64) hex digits, as `git rev-parse HEAD` prints them",

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, Tag, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, Tag, WithJsonSchema, model_validator
 
 from trainform import defaults
 from trainform.spec.base_model import (
@@ -19,6 +19,7 @@ from trainform.spec.base_model import (
     value_shape,
 )
 from trainform.spec.names import (
+    EXIT_CODES,
     RESTART,
     AbsolutePath,
     EntryKey,
@@ -34,8 +35,51 @@ from trainform.spec.names import (
 from trainform.spec.quantities import Bytes, Duration, Quantity, SharedMemory
 from trainform.spec.refusal import refusal
 
-Restart = Annotated[str, StringConstraints(pattern=RESTART)]
+RestartWords = Annotated[str, StringConstraints(pattern=RESTART)]
 """The reaction to a failure, in words."""
+ExitCodes = Annotated[
+    str,
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    StringConstraints(pattern=EXIT_CODES),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 255}, {"type": "string"}]}),
+]
+
+
+class RestartRule(Model, on_change=OnChange.NEW_REVISION):
+    """The reaction to a failure, by exit codes and causes. A pod that restarts is made anew."""
+
+    when: RestartWords = Field(default="on-failure", description="The reaction in words.")
+    exit_codes: list[ExitCodes] = Field(
+        default=[],
+        examples=[[42, "128-255"]],
+        description="Exit codes upon which a pod restarts; any other one ends the job. Empty: all.",
+    )
+    ignore: Literal["disruption"] | None = Field(
+        default=None,
+        description="Failures that count for no limit: evictions, preemptions, lost nodes. Empty: none.",
+    )
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """Return all exit codes in order."""
+        bounds = [[int(number) for number in codes.split("-")] for codes in self.exit_codes]
+        return tuple(sorted({code for each in bounds for code in range(each[0], each[-1] + 1)}))
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        bounds = [[int(number) for number in codes.split("-")] for codes in self.exit_codes]
+        if any(each[0] > each[-1] or each[-1] > 255 for each in bounds):
+            raise refusal("the exit codes are not between 1 and 255, in order", "write them like 42 or 128-255")
+        if self.exit_codes and self.when in ("never", "all-when-evicted"):
+            raise refusal(f"`exit_codes` and `when: {self.when}` exclude each other", "write `when: on-failure`")
+        if self.ignore is not None and self.when == "all-when-evicted":
+            raise refusal("`ignore` and `when: all-when-evicted` exclude each other", "remove one of the two")
+        if not self.exit_codes and self.ignore is None:
+            raise refusal("the mapping has neither `exit_codes` nor `ignore`", f"write `restart: {self.when}`")
+        return self
+
+
+Restart = Annotated[Annotated[RestartWords, Tag(TEXT)] | Annotated[RestartRule, Tag(MAPPING)], value_shape]
 
 
 class KeyRef(Model, on_change=OnChange.NEW_REVISION):
@@ -233,7 +277,8 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     init: list[InitContainer] = Field(default=[], description="Containers that run first, in order.")
     restart: Restart | None = Field(
         default=None,
-        description="Reaction to a failure in this role (docs/reference/backends.md). Empty: the experiment's.",
+        description="Reaction to a failure in this role, in words or by exit codes (docs/reference/backends.md). "
+        "Empty: the experiment's.",
     )
     grace_period: Duration | None = Field(
         default=None,

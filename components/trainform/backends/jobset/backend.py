@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import DEADLINE, Backend
+from trainform.backends.backend import DEADLINE, Backend, PodRestarts
 from trainform.backends.gangs import LOCAL_QUEUE, QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset import spec as jobs
 from trainform.backends.jobset.controller import controller_pods
@@ -39,6 +39,7 @@ class JobSet(Backend):
     API_VERSION = "jobset.x-k8s.io/v1alpha2"
     PLURALS = ("jobsets",)
     PODS = jobs.PODS
+    RESTARTS = PodRestarts(counts=True)
     OUTCOME = by_condition("Completed")
     MAKES_GANGS = True
 
@@ -59,7 +60,8 @@ class JobSet(Backend):
         "restart": done_by(
             "`never`: `backoffLimit: 0`; `on-failure`, `N times`: `OnFailure` with a `backoffLimit`; "
             "`all-when-evicted`: `failurePolicy.maxRestarts`. An unranked role with its own `never` or `N times`, or "
-            "for whose success others wait (`dependsOn`), fails the job; any other restarts without limit"
+            "for whose success others wait (`dependsOn`), fails the job; any other restarts without limit. Rules are "
+            "the `podFailurePolicy` of the role's Job"
         ),
         "max_retry": done_by("`failurePolicy.maxRestarts`, which is one less"),
         "max_run_time": done_by(f"`{DEADLINE}` of each replicated job; a restart of the JobSet begins anew"),

@@ -78,7 +78,7 @@ def _replicated_job(
 ) -> dict[str, Any]:
     """Return the Indexed Job of a group."""
     template = in_gang(plan, pod_template(plan, role, group, conventions), group.name, least)
-    job = indexed_job(plan, group, template, backoff)
+    job = indexed_job(plan, role, group, template, backoff)
     return {"name": group.name, "replicas": 1, "groupName": "default", "template": {"spec": job}}
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import Finder, Pods
+from trainform.backends.backend import Finder, PodRestarts, Pods
 from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
@@ -26,7 +26,7 @@ from trainform.backends.kubedl.controller import (
 )
 from trainform.backends.kubedl.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
-from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, another_backend
+from trainform.backends.refusals import EVALUATORS, EXTRA_ROLES, JOB_RESTARTS, RESTART_RULES, another_backend
 from trainform.backends.replica_specs.kinds import NAMING, kind_of, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
@@ -89,6 +89,11 @@ class KubeDL(OfReplicaSpecs):
     PLURALS = ("pytorchjobs", "tfjobs")
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = PODS
+    RESTARTS = PodRestarts(
+        "KubeDL restarts pods by exit code (`ExitCode`) upon 130, 137, 138 and 143",
+        (130, 137, 138, 143),
+        "130, 137, 138, 143",
+    )
 
     MAKES = f"PyTorchJob or TFJob (`{API_VERSION}`)"
     ENDS = (
@@ -123,7 +128,7 @@ class KubeDL(OfReplicaSpecs):
         "restart": done_by(
             "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `backoffLimit`; "
             "`all-when-evicted` is refused. An evicted pod ends the job, but "
-            "`pod_overrides: {spec: {restartPolicy: ExitCode}}` recreates a pod that was killed or evicted"
+            "`exit_codes: [130, 137, 138, 143]` (`ExitCode`) recreates a killed or evicted pod, without a limit"
         ),
         "roles.*.min_available": refused(
             "the value lets a part of the role's pods start, and KubeDL's PodGroup of a role always has all its pods",
@@ -146,7 +151,7 @@ class KubeDL(OfReplicaSpecs):
         ),
     }
     READS = frozenset([NETWORK_ANNOTATION, *ELASTIC_ANNOTATIONS])
-    LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS, ENTRYPOINT])
+    LACKS = frozenset([EXTRA_ROLES, EVALUATORS, JOB_RESTARTS, ENTRYPOINT, RESTART_RULES])
 
     def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return addresses of the Services that KubeDL makes for pods, without workers of a PyTorchJob; on the host

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.backend import PodRestarts
 from trainform.backends.gangs import GROUP_ANNOTATION, LOCAL_QUEUE, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.kubeflow import mpi_operator
 from trainform.backends.kubeflow.controller import (
@@ -26,7 +27,7 @@ from trainform.backends.kubeflow.controller import (
 )
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
-from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, another_backend
+from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, RESTART_RULES, STEPS_OF_ONE_POD, another_backend
 from trainform.backends.replica_specs.kinds import NAMING, is_v2, kind_of, main_port, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
@@ -69,6 +70,9 @@ class Kubeflow(OfReplicaSpecs):
     OTHERS = (mpi_operator.OPERATOR,)
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
+    RESTARTS = PodRestarts(
+        "training-operator restarts pods by exit code (`ExitCode`) from 128 to 255", tuple(range(128, 256)), "128-255"
+    )
 
     MAKES = f"PyTorchJob, TFJob (`{API_VERSION}`), MPIJob (`{mpi_operator.API_VERSION}` of mpi-operator, or `v1`)"
     ENDS = (
@@ -121,8 +125,9 @@ class Kubeflow(OfReplicaSpecs):
         ),
         "restart": done_by(
             "`never`: `restartPolicy: Never`; `on-failure`, `N times`: `OnFailure` with `runPolicy.backoffLimit`; "
-            "`all-when-evicted` is refused. An evicted pod of an MPIJob `v1` ends the job; with `v2beta1` the limit is "
-            "that of the launcher, and a lost worker ends the job by `mpirun`"
+            "`all-when-evicted` is refused; `exit_codes: [128-255]`: `ExitCode`, without a limit. An evicted pod of an "
+            "MPIJob `v1` ends the job; with `v2beta1` the limit is that of the launcher, and a lost worker ends the "
+            "job by `mpirun`"
         ),
         "network.host": noted(
             "every pod of a PyTorchJob or TFJob declares the main port, so each needs its own node: "
@@ -139,7 +144,7 @@ class Kubeflow(OfReplicaSpecs):
         "prepare.*.on": done_by(_STEPS),
     }
     LOOKUP_CONTAINERS = frozenset([WAITING])
-    LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD])
+    LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, RESTART_RULES])
 
     def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return addresses of the Services that the operator makes for pods. The pods of an MPIJob v1 have none: its
@@ -276,6 +281,10 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     if common_number(plan, "NPROC_PER_NODE") is None:
         reason = "the roles have different numbers of processes, and an MPIJob has one `slotsPerWorker`"
         yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
+    for role in plan.roles:
+        if role.restart_rule is not None:
+            reason = "training-operator never makes a pod of an MPIJob anew"
+            yield Problem(role.restart_path, None, reason, f"write on-failure, or {another_backend(RESTART_RULES)}")
     launcher = next((role for role in plan.roles if role.name == plan.launches), None)
     if launcher is None or launcher.ranked == any(GPU in resource for resource in launcher.resources):
         return

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import DEADLINE, Backend, PodsAt
+from trainform.backends.backend import DEADLINE, Backend, PodRestarts, PodsAt
 from trainform.backends.gangs import (
     LOCAL_QUEUE,
     QUEUE_LABEL,
@@ -58,6 +58,7 @@ class Kubernetes(Backend):
     API_VERSION = "batch/v1"
     PLURALS = ("jobs",)
     PODS: ClassVar = {"batch/Job": (_PODS,)}
+    RESTARTS = PodRestarts(counts=True)
     OUTCOME = by_condition("Complete")
     MAKES_GANGS = True
 
@@ -88,7 +89,7 @@ class Kubernetes(Backend):
         "queue": LOCAL_QUEUE,
         "restart": done_by(
             "`never`: `backoffLimit: 0`; `on-failure`, `N times`: `OnFailure` with a `backoffLimit`; "
-            "`all-when-evicted` is refused"
+            "`all-when-evicted` is refused. Rules are the `podFailurePolicy` of the Job"
         ),
         "max_retry": noted("it has no effect, since a Job never starts anew", LIMITED_RESTARTS, elsewhere=True),
         "max_run_time": done_by("`activeDeadlineSeconds` of the Job"),
@@ -132,7 +133,7 @@ class Kubernetes(Backend):
         group = next(role.groups())
         template = in_gang(plan, pod_template(plan, role, group, self.conventions(plan)), group.name, {})
         spec = {
-            **indexed_job(plan, group, template, backoff_limit(role)),
+            **indexed_job(plan, role, group, template, backoff_limit(role)),
             "successPolicy": {"rules": [{"succeededIndexes": "0"}]} if self._ends_with_first(plan) else None,
             "ttlSecondsAfterFinished": plan.ttl_seconds,
         }

@@ -11,6 +11,7 @@ from trainform.backends.backend import DEADLINE
 from trainform.manifests.manifest import without_empty
 from trainform.manifests.pods import PodTemplate
 from trainform.plan.model import Group, Plan, RolePlan
+from trainform.plan.world import NEVER
 
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 JOB_LABEL = "batch.kubernetes.io/job-name"
@@ -20,7 +21,7 @@ INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 OWN_KEYS = frozenset(["job-name", "controller-uid", "batch.kubernetes.io/"])
 
 
-def indexed_job(plan: Plan, group: Group, template: PodTemplate, backoff: int) -> dict[str, Any]:
+def indexed_job(plan: Plan, role: RolePlan, group: Group, template: PodTemplate, backoff: int) -> dict[str, Any]:
     """Return the spec of a Job of the group's pods. backoff: see `backoff_limit`."""
     job: dict[str, Any] = {
         "parallelism": group.replicas,
@@ -28,6 +29,7 @@ def indexed_job(plan: Plan, group: Group, template: PodTemplate, backoff: int) -
         "completionMode": "Indexed",
         "backoffLimit": backoff,
         DEADLINE: plan.max_run_seconds,
+        "podFailurePolicy": without_empty({"rules": _pod_failures(role, template)}),
         "template": template,
     }
     return without_empty(job)
@@ -35,5 +37,20 @@ def indexed_job(plan: Plan, group: Group, template: PodTemplate, backoff: int) -
 
 def backoff_limit(role: RolePlan) -> int:
     """Return the number of container restarts at which the Job fails. Kubernetes counts as Volcano does where
-    containers are restarted (`pastBackoffLimitOnFailure`)."""
+    containers are restarted (`pastBackoffLimitOnFailure`). With rules on restarts, pods fail and are counted, each with
+    one restart after it."""
+    if role.restart_rule is not None:
+        return 0 if role.restart_rule.when == NEVER else role.max_retry - 1
     return role.max_retry if role.restart == "on-failure" else 0
+
+
+def _pod_failures(role: RolePlan, template: PodTemplate) -> list[dict[str, Any]]:
+    """Return the rules of a Job for failed pods; other failures count for its `backoffLimit`."""
+    rule, rules = role.restart_rule, list[dict[str, Any]]()
+    if rule is not None and rule.ignore is not None:
+        rules.append({"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]})
+    if rule is not None and rule.codes:
+        container = template["spec"]["containers"][0]["name"]
+        codes = {"containerName": container, "operator": "NotIn", "values": [*rule.codes]}
+        rules.append({"action": "FailJob", "onExitCodes": codes})
+    return rules

@@ -131,6 +131,8 @@ def _replica_spec(plan: Plan, role: RolePlan, conventions: PodConventions) -> di
     scheduler = {"schedulerName": SCHEDULER} if plan.admission == defaults.VOLCANO else {}
     spec = {**scheduler, **template["spec"]}
     restart = spec.pop("restartPolicy", RESTART_POLICIES[role.restart])
+    if role.restart_rule is not None and restart == "Never":
+        restart = "ExitCode"
     return {"replicas": role.replicas, "restartPolicy": restart, "template": {**template, "spec": spec}}
 
 

@@ -73,6 +73,7 @@ class Trainer(Backend):
     API_VERSION = f"{GROUP}/v1alpha1"
     PLURALS = ("trainjobs", "trainingruntimes")
     PODS = PODS
+    RESTARTS = JobSet.RESTARTS
     OUTCOME = by_condition("Complete")
 
     MAKES = f"TrainingRuntime and TrainJob (`{API_VERSION}`)"

@@ -140,7 +140,7 @@ def named_problems(plan: Plan, runtime: RuntimePlan) -> Iterator[Problem]:
         for field in unsettable(plan, role):
             yield Problem(f"roles.{role.name}.pod_overrides.{field}", None, _FIXED, f"remove it, or {ours}")
         usual = "on-failure" if plan.world.bounds is not None else "never"
-        if role.restarts_job or (role.ranked and role.restart != usual):
+        if role.restarts_job or role.restart_rule is not None or (role.ranked and role.restart != usual):
             yield Problem(
                 "restart", role.restart, "the existing runtime decides about restarts", f"remove it, or {ours}"
             )

@@ -20,10 +20,11 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
-from trainform.backends.backend import DEADLINE, Backend, Finder, Pods, PodsAt, value_at
+from trainform.backends.backend import DEADLINE, Backend, Finder, PodRestarts, Pods, PodsAt, value_at
 from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.notes import NOTES
 from trainform.backends.outcome import ToOutcome, ends_with_role, failed_of_pods
+from trainform.backends.refusals import RESTART_RULES
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, pods_stay
 from trainform.backends.volcano.controller import (
     controller_objects,
@@ -155,6 +156,7 @@ class Volcano(Backend):
     DOMAIN = "volcano.sh"
     API_VERSION = "batch.volcano.sh/v1alpha1"
     PLURALS = ("jobs",)
+    RESTARTS = PodRestarts("Volcano restarts pods by a lifecycle policy for each exit code, of at most 16", most=16)
     PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {"batch.volcano.sh/Job": (_with_volumes,)}
     # Terminated: by the policy `TerminateJob`, which a pod that fails raises if nothing restarts it. Aborted: by a
     # person, as `vcctl job suspend` does. The status of a complete job has no counts of pods (1.14.1, `killPods`), so
@@ -181,12 +183,15 @@ class Volcano(Backend):
     FIELDS: ClassVar[Fields] = {
         **NO_RUNTIME,
         **pods_stay("Volcano"),
+        "restart.exit_codes": done_by("a policy `RestartPod` for each code, which counts for the job's `max_retry`"),
         "max_retry": done_by(
             "`maxRetry`: restarts of the whole job and, with `on-failure` and `N times`, of an evicted pod"
         ),
         "max_run_time": done_by(f"`{DEADLINE}` of each pod; a pod or job that starts again has the whole time anew"),
         "network.ports": done_by("a task for each replica; policies for `TaskCompleted` and `*` are refused"),
     }
+
+    LACKS = frozenset([RESTART_RULES])
 
     def naming(self, experiment: Experiment, environment: Environment) -> Naming:
         """Return names by which pods are addressed below trainform's headless Service."""
