@@ -307,11 +307,13 @@ def test_rules_that_an_operator_does_not_have(backend: str, restart: Any, path: 
         assert {(problem.path, problem.fix[: len(fix)]) for problem in problems} == {(where, fix)}
 
 
-def test_an_mpijob_makes_no_pod_anew() -> None:
+@pytest.mark.parametrize("version", ["v1", "v2beta1"])
+def test_an_mpijob_has_no_exit_codes(version: str) -> None:
     roles = {"launcher": {"ranked": False}, "worker": {"replicas": 2}}
     launcher = {"mpi": {"command": ["train"], "role": "launcher"}}
-    found = reasons(backend="kubeflow", restart={"exit_codes": ["128-255"]}, launcher=launcher, roles=roles)
-    assert found == {"restart": "training-operator never makes a pod of an MPIJob anew"}
+    rule = {"exit_codes": ["128-255"]}
+    found = reasons(environment(mpi_job=version), backend="kubeflow", restart=rule, launcher=launcher, roles=roles)
+    assert found == {"restart": "the operator has no exit codes for an MPIJob"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.cli.running import error_of
 
 PLAN = ("plan", "hello", "-e", "dev")
 WHOLE = ("must be a whole number", "write it in digits, without a fraction: 2")
-LAUNCHERS = "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, command"
+LAUNCHERS = "is not one of torchrun, torchrun-elastic, accelerate, deepspeed, mpi, tensorflow, jax, command, entrypoint"
 REHEARSE = ("rehearse", "hello", "-e", "dev")
 
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from tests.conftest import ROOT
 from tests.plan.test_inputs import ON_IT, VARIATIONS, at, put
 from tests.support.generators import ENVIRONMENT, experiments
-from tests.support.samples import JOB
+from tests.support.samples import JOB, experiment
 from tests.support.variations import changed, variations
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import render_job
@@ -215,6 +215,34 @@ def leaves(plan: Plan) -> Iterator[tuple[str, ...]]:
     return (tuple(path.split(".")) for path in plan.changes if "[" not in path and path != "name")
 
 
+# Fields of an environment that some jobs read, each with such a job and environment.
+OF_SOME_JOBS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "mpi_job": (
+        {
+            "backend": "kubeflow",
+            "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
+            "roles": {"launcher": {"ranked": False}, "worker": {"replicas": 2}},
+        },
+        {},
+    ),
+    "workload_priorities": (
+        {"backend": "jobset", "priority_class": "urgent", "queue": "team"},
+        {"admission": "kueue", "queues": {}, "priority_classes": {}},
+    ),
+}
+
+
+@pytest.mark.parametrize("path", OF_SOME_JOBS)
+def test_a_field_that_some_jobs_read_gives_them_a_new_revision(path: str) -> None:
+    parts, given = OF_SOME_JOBS[path]
+    job, base = experiment(**parts), {**copy.deepcopy(ENVIRONMENT), **given, "limits": {}}
+    first, second = (
+        render_job(job, Environment.model_validate(data)) for data in (base, changed(base, path, VARIATIONS[path]))
+    )
+    assert (first.problems, second.problems) == ((), ())
+    assert first.plan.revision != second.plan.revision
+
+
 OF_ENVIRONMENT = {
     OnChange.NEW_REVISIONS: (False, None),
     OnChange.MOVED_PORTS: (False, None),
@@ -222,7 +250,7 @@ OF_ENVIRONMENT = {
 }
 
 
-@pytest.mark.parametrize("path", VARIATIONS)
+@pytest.mark.parametrize("path", [path for path in VARIATIONS if path not in OF_SOME_JOBS])
 def test_a_field_of_an_environment_says_what_its_change_does(path: str) -> None:
     base = {**copy.deepcopy(ENVIRONMENT), "backend": "jobset", "queues": {}}
     price = {"amount": 1.0, "currency": "USD", "as_of": datetime.date(2026, 1, 1)}

@@ -20,7 +20,6 @@ from trainform.manifests.manifest import Manifest, job_body
 from trainform.plan.inputs import environment_part, recorded_models
 from trainform.plan.model import Plan
 from trainform.plan.record import Record, read_record
-from trainform.spec.base_model import is_empty
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.load import parse
@@ -59,7 +58,11 @@ def test_the_record_reads_back(data: dict[str, Any]) -> None:
     assert [*record.experiment["roles"]] == [*model.roles], "ranks follow their order"
     fields = Experiment.model_fields
     names = {name if field.alias is None else field.alias for name, field in fields.items()}
-    later = {name for name, field in fields.items() if field.exclude_if is not None and is_empty(getattr(model, name))}
+    later = {
+        name
+        for name, field in fields.items()
+        if field.exclude_if is not None and field.exclude_if(getattr(model, name))
+    }
     left_out = {"environments"} | later  # the other fields hold the overlays
     assert record.experiment.keys() == names - left_out, "every default is in it"
     assert environment_part(model, RICH, plan).keys() - {"cluster"} <= record.environment.keys()

@@ -11,7 +11,7 @@ from trainform.backends.support import done_by, follows, overwritten
 from trainform.errors import Problem
 from trainform.manifests.manifest import Component, Manifest, object_body, without_empty
 from trainform.manifests.objects import experiment_labels
-from trainform.manifests.pods import PodTemplate
+from trainform.manifests.pod_types import PodTemplate
 from trainform.plan.model import Plan, QueuePlan
 
 API_VERSION = "scheduling.volcano.sh/v1beta1"

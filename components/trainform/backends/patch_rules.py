@@ -28,7 +28,8 @@ from trainform.errors import MASK, Problem, list_names, shorten
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import RECORD_KEY, Manifest, override_key
 from trainform.manifests.models import KINDS, METADATA, POD_TEMPLATE, Violation, violations
-from trainform.manifests.pods import PodTemplate, user_template
+from trainform.manifests.pod_types import PodTemplate
+from trainform.manifests.pods import user_template
 from trainform.manifests.templates import DEFAULT_SCHEDULER, Template
 from trainform.plan.launch.launch import SCRIPT_VARIABLES
 from trainform.plan.model import Group, Plan, RolePlan

@@ -98,6 +98,13 @@ def is_able(backend: Backend, need: str, *, as_said: bool = False) -> bool:
     return need not in backend.LACKS and not falls_short
 
 
+def program_problems(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[Problem]:
+    """Yield problems with what the containers of the job would run, get or do after a failure."""
+    yield from placeholder_problems(experiment, plan, backend)
+    yield from overwritten_problems(plan, backend)
+    yield from restart_problems(plan, backend)
+
+
 def restart_problems(plan: Plan, backend: Backend) -> Iterator[Problem]:
     """Yield rules for restarts that the operator does not have."""
     own = backend.RESTARTS
@@ -116,7 +123,7 @@ def restart_problems(plan: Plan, backend: Backend) -> Iterator[Problem]:
             yield Problem(f"{path}.exit_codes", None, own.reason, f"{shown}{another_backend(RESTART_RULES)}")
 
 
-def overwritten_problems(experiment: Experiment, plan: Plan, backend: Backend) -> Iterator[Problem]:
+def overwritten_problems(plan: Plan, backend: Backend) -> Iterator[Problem]:
     """Yield the user's variables that the operator sets too, in roles on their image's ENTRYPOINT: no command of
     trainform restores them."""
     appended = backend.conventions(plan).appended

@@ -23,13 +23,7 @@ from trainform.backends.gangs import CRDS as QUEUE_CRDS
 from trainform.backends.gangs import admission_problems, queue_manifest
 from trainform.backends.judged import judged_job, with_waivers
 from trainform.backends.notes import job_notes, patched_endings
-from trainform.backends.refusals import (
-    overwritten_problems,
-    placeholder_problems,
-    restart_problems,
-    size_problems,
-    support_problems,
-)
+from trainform.backends.refusals import program_problems, size_problems, support_problems
 from trainform.backends.support import overwritten
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest, override_key, with_own_annotations
@@ -265,9 +259,7 @@ def render_job(
         *backend.problems(draft),
         *patch_problems,
         *sizes,
-        *placeholder_problems(parts, valid, backend),
-        *overwritten_problems(parts, valid, backend),
-        *restart_problems(valid, backend),
+        *program_problems(parts, valid, backend),
         *limits.problems,
     )
     problems = (*dict.fromkeys(in_file(problem, draft) for problem in found_problems),)

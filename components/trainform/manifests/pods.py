@@ -3,81 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Required, TypedDict
+from typing import Any
 
 from trainform import defaults
 from trainform.manifests.env import PodConventions, Variable, container_env, env_prefix, expand_own_refs, override_env
 from trainform.manifests.manifest import mapping, without_empty
+from trainform.manifests.pod_types import Container, ContainerPort, PodSpec, PodTemplate, VolumeMount
 from trainform.plan.launch.prepare import KEY_MOUNT
 from trainform.plan.model import Checkout, Group, Plan, RolePlan
 from trainform.plan.volumes import Mount
 from trainform.spec.layers import merge_patch, named_items
 from trainform.spec.quantities import UNLIMITED
 from trainform.spec.roles import NodeAffinity, Toleration
-
-
-class VolumeMount(TypedDict, total=False):
-    """A mount of a container; None leaves a field out."""
-
-    name: Required[str]
-    mountPath: Required[str]
-    subPath: str | None
-    readOnly: bool | None
-
-
-class ContainerPort(TypedDict, total=False):
-    """A port that a container listens on."""
-
-    name: Required[str]
-    containerPort: Required[int]
-    hostPort: int | None
-    protocol: str
-
-
-class Container(TypedDict, total=False):
-    """A container with the fields that trainform sets. Others come from merge patches and operators."""
-
-    name: Required[str]
-    image: str
-    imagePullPolicy: str
-    command: list[str]
-    args: list[str]
-    workingDir: str | None
-    env: list[Variable]
-    ports: list[ContainerPort]
-    resources: dict[str, dict[str, str]]
-    securityContext: dict[str, Any]
-    volumeMounts: list[VolumeMount]
-
-
-class PodSpec(TypedDict, total=False):
-    """The spec of a pod with the fields that trainform sets; None leaves a field out."""
-
-    containers: Required[list[Container]]
-    initContainers: list[Container]
-    volumes: list[dict[str, Any]]
-    subdomain: str | None
-    restartPolicy: str
-    terminationGracePeriodSeconds: int | None
-    activeDeadlineSeconds: int | None
-    hostNetwork: bool | None
-    dnsPolicy: str | None
-    schedulerName: str
-    priorityClassName: str | None
-    serviceAccountName: str | None
-    securityContext: dict[str, Any]
-    imagePullSecrets: list[dict[str, str]]
-    nodeSelector: dict[str, str]
-    affinity: dict[str, Any]
-    tolerations: list[dict[str, Any]]
-
-
-class PodTemplate(TypedDict):
-    """Metadata and spec of the pods of a group."""
-
-    metadata: dict[str, Any]
-    spec: PodSpec
-
 
 # SSH refuses a private key that the group of its owner may read. For a user other than root the kubelet makes the file
 # readable for the pod's fsGroup, but its owner is still root, and SSH checks only files that the user owns

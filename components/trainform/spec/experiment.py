@@ -174,8 +174,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     max_run_time: Duration | None = Field(
         default=None,
         exclude_if=is_empty,
-        description="Longest time of the run, after which the job fails. Volcano counts it for each pod, where a "
-        "restart begins anew; the other operators for the job, with its wait for nodes. Empty: no limit.",
+        description="Longest time of the run, after which the job fails. It counts for the job with its wait for "
+        "nodes, or for each pod, anew after a restart (docs/reference/backends.md). Empty: no limit.",
     )
     clean_pods: Literal["none", "running", "all"] = Field(
         default="running",

@@ -162,6 +162,10 @@ class Kubeflow(OfReplicaSpecs):
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
         if plan.naming.mpi_job:
             yield from mpi_operator.problems(plan) if is_v2(plan) else _mpi_problems(plan)
+            for role in plan.roles:
+                if role.restart_rule is not None:
+                    fix = f"write on-failure, or {another_backend(RESTART_RULES)}"
+                    yield Problem(role.restart_path, None, "the operator has no exit codes for an MPIJob", fix)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """Yield a note on each step of `prepare` for which workers of a PyTorchJob wait, and on pods that run on."""
@@ -281,10 +285,6 @@ def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     if common_number(plan, "NPROC_PER_NODE") is None:
         reason = "the roles have different numbers of processes, and an MPIJob has one `slotsPerWorker`"
         yield Problem("roles", None, reason, "give them the same accelerators, or write `processes_per_node`")
-    for role in plan.roles:
-        if role.restart_rule is not None:
-            reason = "training-operator never makes a pod of an MPIJob anew"
-            yield Problem(role.restart_path, None, reason, f"write on-failure, or {another_backend(RESTART_RULES)}")
     launcher = next((role for role in plan.roles if role.name == plan.launches), None)
     if launcher is None or launcher.ranked == any(GPU in resource for resource in launcher.resources):
         return

@@ -9,7 +9,7 @@ from typing import Any
 
 from trainform.backends.backend import DEADLINE
 from trainform.manifests.manifest import without_empty
-from trainform.manifests.pods import PodTemplate
+from trainform.manifests.pod_types import PodTemplate
 from trainform.plan.model import Group, Plan, RolePlan
 from trainform.plan.world import NEVER
 
