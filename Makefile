@@ -46,7 +46,7 @@ rehearse: setup image ## Run the launchers on real nodes that `make proof` leave
 	@$(BIN)/trainform toolchain ensure --with $(ADDONS_OF_PROOF)
 	@$(PYTEST) --part rehearsal
 
-image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun and TensorFlow on CPUs.
+image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun, TensorFlow and JAX on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image
 
 node-v2: docker ## Check real nodes on cgroup v2, in a virtual machine.

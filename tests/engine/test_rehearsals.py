@@ -106,6 +106,11 @@ CASES: dict[str, Case] = {
         "cluster formed: 2 ps, 3 worker",
         0,
     ),
+    "jax": Case(
+        {"launcher": {"jax": {"command": ["python", "/app/train.py"]}}, "roles": {"worker": {"replicas": 2}}},
+        formed(2, 2),
+        2,
+    ),
     "extras": Case({"launcher": {"command": ["python", "/app/train.py"]}, "roles": EXTRAS}, formed(4, 4), 4),
 }
 
