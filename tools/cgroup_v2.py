@@ -36,7 +36,8 @@ ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "images" / "cgroup-v2"
 CONFIG = SCRIPTS / "kernel.config"
 PROGRAMS = {
-    "mke2fs": "e2fsprogs", "make": "make", "gcc": "gcc", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils",
+    "mke2fs": "e2fsprogs", "make": "build-essential", "gcc": "build-essential", "flex": "flex", "bison": "bison",
+    "bc": "bc", "xz": "xz-utils",
 }  # fmt: skip
 # Since 6.16 user-mode Linux needs no ptrace, which takes seven times longer for a system call; since 6.19 it has
 # several processors, without which there is no controller `cpuset`. Debian's own lacks nftables.
@@ -55,13 +56,13 @@ COMMAND = (sys.executable, "-m", "tools.real_nodes")
 
 
 def run(command: list[str], progress: Progress) -> int:
-    """Run a command in the virtual machine; print its console, and return the exit code. `TrainformError` if the
+    """Run a command in the machine; print its console, and return the exit code. `TrainformError` if the
     machine does not end with one."""
     folder = cache_folder() / "cgroup-v2"
     docker_daemon.ensure(progress)
     ensure(progress)
     image = ready_image(progress)
-    with hold(folder / "lock", "another virtual machine", progress):
+    with hold(folder / "lock", "another machine with cgroup v2", progress):
         remove_partials(folder)
         require(PROGRAMS, folder / "apt.log", progress)
         kernel = ensure_kernel(folder, progress)
@@ -74,8 +75,7 @@ def run(command: list[str], progress: Progress) -> int:
 
 
 def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Progress) -> Path:
-    """Return a disk on which Docker has the images of the nodes and of the check. It is made once, which
-    takes minutes."""
+    """Return a disk on which Docker has the images of the nodes and of the check. It is made once, in minutes."""
     with contextlib.closing(docker.from_env(timeout=DOCKER_SECONDS)) as client:
         images = (image, python_image(client, image))
     disk = folder / f"{images[1].replace(':', '-')}.disk"
@@ -89,16 +89,16 @@ def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Pr
                     file.writelines(client.api.get_image(name))
         (work / "disk").touch()
         subprocess.run(["mke2fs", "-q", "-t", "ext4", str(work / "disk"), DISK], env=environment(), check=True)
-        with progress.step(f"loading {image} in a virtual machine"):
+        with progress.step(f"loading {image} on cgroup v2"):
             command = ["sh", "-euc", LOAD, sys.executable, *map(str, archives)]
             if boot(work, kernel, str(work / "disk"), command):
-                raise TrainformError(f"{image} cannot be loaded in the virtual machine", "its console says why")
+                raise TrainformError(f"{image} cannot be loaded on cgroup v2", "its console says why")
         (work / "disk").replace(disk)
     return disk
 
 
 def ensure_kernel(folder: Path, progress: Progress) -> Path:
-    """Return the folder with the kernel and busybox; build it if it is missing, in five minutes."""
+    """Return the folder with the kernel and busybox; build it if it is missing, in ten minutes."""
     kernel = folder / f"{SOURCE}-{hashlib.sha256(CONFIG.read_bytes()).hexdigest()[:12]}"
     if not kernel.exists():
         log, part = folder / "kernel.log", partial_folder(kernel)
@@ -121,7 +121,7 @@ def ensure_kernel(folder: Path, progress: Progress) -> Path:
 
 
 def program(kernel: Path, command: list[str]) -> str:
-    """Return the second program of the virtual machine: settings, then init.sh."""
+    """Return the second program of the machine: settings, then init.sh."""
     variables = environment()
     settings = {name: value for name, value in variables.items() if name in {"HOME", "PATH"} or "TRAINFORM_" in name}
     settings |= {"KERNEL": str(kernel), "CHECKOUT": str(ROOT), "PYTHON": sys.executable}
@@ -137,12 +137,12 @@ def machine(work: Path, kernel: Path, drive: str) -> list[str]:
         "timeout", "--foreground", str(SECONDS), str(kernel / "linux"),
         f"mem={MEMORY}", f"ncpus={CPUS}", "seccomp=on", f"ubd0={drive}",
         "root=/dev/root", "rootfstype=hostfs", "ro", f"init={SCRIPTS / 'first.sh'}", f"program={work / 'program'}",
-        "con=null", "con0=null,fd:1", "loglevel=4",
+        "con=null", "con0=null,fd:1", "quiet",
     ]  # fmt: skip
 
 
 def boot(work: Path, kernel: Path, drive: str, command: list[str]) -> int:
-    """Run a command in a virtual machine with this disk, print its console, and return the command's exit code.
+    """Run a command in a machine with this disk, print its console, and return the command's exit code.
     `TrainformError` if it does not end."""
     (work / "program").write_text(program(kernel, command))
     (work / "program").chmod(0o700)
@@ -155,7 +155,7 @@ def boot(work: Path, kernel: Path, drive: str, command: list[str]) -> int:
             print(f"{time.monotonic() - started:4.0f} s | {line}", flush=True)
             code = line.removeprefix(EXIT) if line.startswith(EXIT) else code
     if not code:
-        reason = f"the virtual machine ended after {time.monotonic() - started:.0f} s without a result"
+        reason = f"the machine with cgroup v2 ended after {time.monotonic() - started:.0f} s without a result"
         raise TrainformError(reason, "its console says why")
     return int(code)
 

@@ -91,8 +91,13 @@ def _unpack(package: str, verb: Sequence[str], folder: Path, log: Path, suite: s
         made.mkdir(parents=True)
     own_lists, own_cache = ["-o", f"Dir::State::Lists={lists}"], ["-o", f"Dir::Cache={cache}"]
     if suite:
+        source = source_line(suite)
+        if source is None:
+            raise NotHereError(
+                f"{package} is a package of {suite}, but this is not Debian", "run it on Debian 12 or later"
+            )
         sources = folder / "apt" / "sources.list"
-        sources.write_text(f"{source_line(suite)}\n")
+        sources.write_text(f"{source}\n")
         own_lists += ["-o", f"Dir::Etc::SourceList={sources}", "-o", "Dir::Etc::SourceParts=-"]
         verb = [*own_lists, *verb]  # of which there are no lists yet
     try:

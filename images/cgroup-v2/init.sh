@@ -1,5 +1,5 @@
 #!/bin/sh
-# PID 1 of the virtual machine, after lines of tools/cgroup_v2.py that set its variables and the command: mounts as
+# PID 1 of the machine, after lines of tools/cgroup_v2.py that set its variables and the command: mounts as
 # systemd makes them, with cgroup v2; Docker; the command. The console ends with the exit code.
 mount -t proc proc /proc
 mount -t sysfs sys /sys
