@@ -49,7 +49,7 @@ rehearse: setup image ## Run the launchers on real nodes that `make proof` leave
 image: docker ## Build the image of the rehearsals: torchrun, accelerate, deepspeed, mpirun, TensorFlow and JAX on CPUs.
 	@$(BIN)/python -m tools.rehearsal_image
 
-node-v2: docker ## Check real nodes on cgroup v2, in a virtual machine.
+node-v2: docker ## Check real nodes on cgroup v2: user-mode Linux, which is built once (10 minutes). On Debian.
 	@$(BIN)/python -m tools.cgroup_v2
 
 docker: venv ## Start a Docker daemon if none answers: Debian's docker.io, in a folder of the cache.

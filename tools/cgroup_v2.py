@@ -1,14 +1,15 @@
-"""A virtual machine with cgroup v2: `python -m tools.cgroup_v2 [COMMAND…]`, by default `python -m tools.real_nodes`.
+"""A machine with cgroup v2: `python -m tools.cgroup_v2 [COMMAND…]`, by default `python -m tools.real_nodes`.
 
-QEMU boots Debian's kernel with this machine's root, which it reads by virtio-9p, under a disk for what is written: so
-checkout, environment, tool chain and Docker are at their paths, and nothing of this machine is changed. A Docker daemon
-runs there, with the image of the real nodes. Without hardware virtualization QEMU emulates the processor, ten times
-slower. The exit code is that of the command.
+It is user-mode Linux, a kernel that is a process of this machine and needs no virtualization. Its root is that of this
+machine, read-only, under a disk for what is written: so checkout, environment, tool chain and Docker are at their
+paths, and nothing of this machine is changed. A Docker daemon runs there, with the image of the real nodes. The exit
+code is that of the command.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shlex
 import shutil
@@ -33,13 +34,16 @@ from trainform.local.toolchain.running import run_logged
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "images" / "cgroup-v2"
+CONFIG = SCRIPTS / "kernel.config"
 PROGRAMS = {
-    "qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs", "modprobe": "kmod", "cpio": "cpio",
+    "mke2fs": "e2fsprogs", "make": "build-essential", "gcc": "build-essential", "flex": "flex", "bison": "bison",
+    "bc": "bc", "xz": "xz-utils",
 }  # fmt: skip
-KERNEL = "linux-image-amd64"  # with 9p, which the kernel for clouds lacks
-MODULES = ("virtio_pci", "virtio_blk", "9pnet_virtio", "9p", "ext4", "crc32c_generic", "overlay")
-CPUS, MEMORY, DISK = 2, "8G", "40G"  # the disk's file has what was written alone
-SECONDS, EMULATED_SECONDS = 600, 1800
+# Since 6.16 user-mode Linux needs no ptrace, which takes seven times longer for a system call; since 6.19 it has
+# several processors, without which there is no controller `cpuset`. Debian's own lacks nftables.
+SOURCE, SUITE = "linux-source-7.3", "trixie-backports"
+CPUS, MEMORY, DISK = 2, "6G", "40G"  # the disk's file has what was written alone
+SECONDS = 1800
 DOCKER_SECONDS = 1200
 EXIT = "exit code "
 LOAD = f"""
@@ -52,30 +56,26 @@ COMMAND = (sys.executable, "-m", "tools.real_nodes")
 
 
 def run(command: list[str], progress: Progress) -> int:
-    """Run a command in the virtual machine; print its console, and return the exit code. `TrainformError` if the
+    """Run a command in the machine; print its console, and return the exit code. `TrainformError` if the
     machine does not end with one."""
     folder = cache_folder() / "cgroup-v2"
     docker_daemon.ensure(progress)
     ensure(progress)
     image = ready_image(progress)
-    with hold(folder / "lock", "another virtual machine", progress):
+    with hold(folder / "lock", "another machine with cgroup v2", progress):
         remove_partials(folder)
         require(PROGRAMS, folder / "apt.log", progress)
         kernel = ensure_kernel(folder, progress)
         work = partial_folder(folder / "run")
-        if accelerator()[0] == "tcg":
-            progress.note("QEMU emulates the processor, since this machine has no hardware virtualization")
         try:
-            write_initrd(work, kernel)
             disk = ensure_disk(folder, work, kernel, image, progress)
-            return boot(work, kernel, f"file={disk},snapshot=on", command)
+            return boot(work, kernel, f"{work / 'written'},{disk}", command)
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
 
 def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Progress) -> Path:
-    """Return a disk on which Docker has the images of the nodes and of the check. It is made once: where QEMU emulates,
-    this takes minutes."""
+    """Return a disk on which Docker has the images of the nodes and of the check. It is made once, in minutes."""
     with contextlib.closing(docker.from_env(timeout=DOCKER_SECONDS)) as client:
         images = (image, python_image(client, image))
     disk = folder / f"{images[1].replace(':', '-')}.disk"
@@ -89,56 +89,39 @@ def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Pr
                     file.writelines(client.api.get_image(name))
         (work / "disk").touch()
         subprocess.run(["mke2fs", "-q", "-t", "ext4", str(work / "disk"), DISK], env=environment(), check=True)
-        with progress.step(f"loading {image} in a virtual machine"):
+        with progress.step(f"loading {image} on cgroup v2"):
             command = ["sh", "-euc", LOAD, sys.executable, *map(str, archives)]
-            if boot(work, kernel, f"file={work / 'disk'}", command):
-                raise TrainformError(f"{image} cannot be loaded in the virtual machine", "its console says why")
+            if boot(work, kernel, str(work / "disk"), command):
+                raise TrainformError(f"{image} cannot be loaded on cgroup v2", "its console says why")
         (work / "disk").replace(disk)
     return disk
 
 
 def ensure_kernel(folder: Path, progress: Progress) -> Path:
-    """Return the unpacked kernel with its modules and busybox; fetch it if it is missing. It is not installed."""
-    listed = subprocess.run(["apt-cache", "depends", KERNEL], capture_output=True, text=True, check=True).stdout
-    package = next(line.split()[1] for line in listed.splitlines() if line.split()[0] == "Depends:")
-    kernel = folder / package
+    """Return the folder with the kernel and busybox; build it if it is missing, in ten minutes."""
+    kernel = folder / f"{SOURCE}-{hashlib.sha256(CONFIG.read_bytes()).hexdigest()[:12]}"
     if not kernel.exists():
         log, part = folder / "kernel.log", partial_folder(kernel)
-        with progress.step(f"fetching {package}"):
-            for each in (package, "busybox-static"):
-                unpack(each, part, log)
-            for name in ("bin", "lib"):  # newer releases have both in /usr
-                if not (part / name).exists():
-                    (part / "usr" / name).rename(part / name)
-            run_logged(["depmod", "--basedir", str(part), version(part)], folder, environment(), log)
+        with progress.step(f"building {SOURCE} as a program"):
+            unpack("busybox-static", part, log)
+            unpack(SOURCE, part, log, SUITE)
+            source = part / SOURCE
+            run_logged(["tar", "xf", str(part / "usr" / "src" / f"{SOURCE}.tar.xz")], part, environment(), log)
+            make = ["make", "ARCH=um", f"-j{os.cpu_count()}"]
+            merge = ["env", "ARCH=um", "scripts/kconfig/merge_config.sh", "-m", ".config", str(CONFIG)]
+            for command in ([*make, "x86_64_defconfig"], merge, [*make, "olddefconfig"], [*make, "linux"]):
+                run_logged(command, source, environment(), log)
+            (source / "linux").rename(part / "linux")
+            shutil.rmtree(source)
+            shutil.rmtree(part / "usr" / "src")
+            if not (part / "bin").exists():  # newer releases have it in /usr
+                (part / "usr" / "bin").rename(part / "bin")
         part.replace(kernel)
     return kernel
 
 
-def version(kernel: Path) -> str:
-    """Return the kernel's version, such as 6.1.0-30-amd64."""
-    return next((kernel / "lib" / "modules").iterdir()).name
-
-
-def write_initrd(work: Path, kernel: Path) -> None:
-    """Write the first root of the virtual machine: busybox, modules of the kernel, and initrd.sh."""
-    initrd = work / "initrd"
-    (initrd / "bin").mkdir(parents=True)
-    shutil.copy(kernel / "bin" / "busybox", initrd / "bin")
-    shutil.copy(SCRIPTS / "initrd.sh", initrd / "init")
-    find = ["modprobe", "--dirname", str(kernel), "--set-version", version(kernel), "--all", "--show-depends", *MODULES]
-    printed = subprocess.run(find, env=environment(), capture_output=True, text=True, check=True).stdout
-    modules = dict.fromkeys(line.split()[1] for line in printed.splitlines() if line.startswith("insmod "))
-    for module in modules:
-        shutil.copy(module, initrd)
-    (initrd / "modules").write_text("".join(f"{Path(module).name}\n" for module in modules))
-    names = "".join(f"{path.relative_to(initrd)}\n" for path in sorted(initrd.rglob("*")))
-    pack = ["cpio", "--quiet", "--create", "--format=newc", "--file", str(work / "initrd.img")]
-    subprocess.run(pack, cwd=initrd, input=names, text=True, check=True)
-
-
 def program(kernel: Path, command: list[str]) -> str:
-    """Return the second program of the virtual machine: settings, then init.sh."""
+    """Return the second program of the machine: settings, then init.sh."""
     variables = environment()
     settings = {name: value for name, value in variables.items() if name in {"HOME", "PATH"} or "TRAINFORM_" in name}
     settings |= {"KERNEL": str(kernel), "CHECKOUT": str(ROOT), "PYTHON": sys.executable}
@@ -147,44 +130,32 @@ def program(kernel: Path, command: list[str]) -> str:
     return "\n".join(["#!/bin/sh", *lines, f"set -- {shlex.join(command)}", (SCRIPTS / "init.sh").read_text()])
 
 
-def accelerator() -> tuple[str, str]:
-    """Return QEMU's accelerator and processor. A machine without virtualization in its processor may have /dev/kvm too,
-    but runs only kernels that are made for that. Emulated AES makes Go's maps six times slower."""
-    flags = Path("/proc/cpuinfo").read_text().split()
-    usable = os.access("/dev/kvm", os.R_OK | os.W_OK) and ("vmx" in flags or "svm" in flags)
-    return ("kvm", "host") if usable else ("tcg", "max,aes=off")
-
-
-def qemu(work: Path, kernel: Path, drive: str) -> list[str]:
-    """Return the command of the virtual machine. It has no network, and its console is the standard output."""
-    kind, processor = accelerator()
-    seconds = EMULATED_SECONDS if kind == "tcg" else SECONDS
+def machine(work: Path, kernel: Path, drive: str) -> list[str]:
+    """Return the command of the machine. It has no network, and its console is the standard output. drive: a disk, or
+    a file for what is written and the disk that it is read from."""
     return [
-        "timeout", "--foreground", str(seconds),
-        "qemu-system-x86_64", "-accel", kind, "-cpu", processor, "-smp", str(CPUS), "-m", MEMORY,
-        "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio",
-        "-kernel", str(kernel / "boot" / f"vmlinuz-{version(kernel)}"), "-initrd", str(work / "initrd.img"),
-        "-append", f"console=ttyS0 loglevel=4 panic=-1 mitigations=off program={work / 'program'}",
-        "-virtfs", "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap",
-        "-drive", f"{drive},format=raw,if=virtio,cache=unsafe",
+        "timeout", "--foreground", str(SECONDS), str(kernel / "linux"),
+        f"mem={MEMORY}", f"ncpus={CPUS}", "seccomp=on", f"ubd0={drive}",
+        "root=/dev/root", "rootfstype=hostfs", "ro", f"init={SCRIPTS / 'first.sh'}", f"program={work / 'program'}",
+        "con=null", "con0=null,fd:1", "quiet",
     ]  # fmt: skip
 
 
 def boot(work: Path, kernel: Path, drive: str, command: list[str]) -> int:
-    """Run a command in a virtual machine with this disk, print its console, and return the command's exit code.
+    """Run a command in a machine with this disk, print its console, and return the command's exit code.
     `TrainformError` if it does not end."""
     (work / "program").write_text(program(kernel, command))
     (work / "program").chmod(0o700)
     started, code = time.monotonic(), ""
     with subprocess.Popen(
-        qemu(work, kernel, drive), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace"
-    ) as machine:
-        assert machine.stdout is not None
-        for line in filter(None, map(str.strip, machine.stdout)):
+        machine(work, kernel, drive), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None
+        for line in filter(None, map(str.strip, process.stdout)):
             print(f"{time.monotonic() - started:4.0f} s | {line}", flush=True)
             code = line.removeprefix(EXIT) if line.startswith(EXIT) else code
     if not code:
-        reason = f"the virtual machine ended after {time.monotonic() - started:.0f} s without a result"
+        reason = f"the machine with cgroup v2 ended after {time.monotonic() - started:.0f} s without a result"
         raise TrainformError(reason, "its console says why")
     return int(code)
 

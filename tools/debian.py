@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from trainform.console.progress import Progress
 from trainform.errors import TrainformError
+from trainform.local.toolchain.debian import source_line
 from trainform.local.toolchain.running import run_logged
 
 LOCK_SECONDS = 300  # another apt process may have the lock
@@ -66,10 +67,10 @@ def install(packages: Iterable[str], log: Path) -> None:
         run_logged(command, Path("/"), environment(), log)
 
 
-def unpack(package: str, folder: Path, log: Path) -> None:
+def unpack(package: str, folder: Path, log: Path, suite: str = "") -> None:
     """Fetch a package and unpack it into the folder, without what it depends on. apt checks it as it checks what it
-    installs, and any user may do this; `NotHereError` where there is no apt."""
-    _unpack(package, ["download"], folder, log)
+    installs, and any user may do this; `NotHereError` where there is no apt. suite: another one of Debian."""
+    _unpack(package, ["download"], folder, log, suite)
 
 
 def unpack_all(package: str, folder: Path, log: Path) -> None:
@@ -79,7 +80,7 @@ def unpack_all(package: str, folder: Path, log: Path) -> None:
     _unpack(package, [*alone, "install", "--download-only", "--yes", "--no-install-recommends"], folder, log)
 
 
-def _unpack(package: str, verb: Sequence[str], folder: Path, log: Path) -> None:
+def _unpack(package: str, verb: Sequence[str], folder: Path, log: Path, suite: str = "") -> None:
     if program("apt-get") is None:
         raise NotHereError(
             f"this machine has no {package}, and it can be fetched on Debian alone", f"install it by hand: {package}"
@@ -89,6 +90,16 @@ def _unpack(package: str, verb: Sequence[str], folder: Path, log: Path) -> None:
     for made in (lists / "partial", archives / "partial"):
         made.mkdir(parents=True)
     own_lists, own_cache = ["-o", f"Dir::State::Lists={lists}"], ["-o", f"Dir::Cache={cache}"]
+    if suite:
+        source = source_line(suite)
+        if source is None:
+            raise NotHereError(
+                f"{package} is a package of {suite}, but this is not Debian", "run it on Debian 12 or later"
+            )
+        sources = folder / "apt" / "sources.list"
+        sources.write_text(f"{source}\n")
+        own_lists += ["-o", f"Dir::Etc::SourceList={sources}", "-o", "Dir::Etc::SourceParts=-"]
+        verb = [*own_lists, *verb]  # of which there are no lists yet
     try:
         run_logged(["apt-get", *own_cache, *verb, package], archives, environment(), log)
     except (

@@ -1,4 +1,4 @@
-"""The parts of `make node-v2` that need no virtual machine."""
+"""The parts of `make node-v2` that need no machine with cgroup v2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tools.cgroup_v2 import program
 from tools.real_nodes import seconds_to_ready
 
 
-def test_the_shell_of_the_virtual_machine_reads_the_words_of_the_command() -> None:
+def test_the_shell_of_the_machine_reads_the_words_of_the_command() -> None:
     words = ["sh", "-c", "echo 'a  b' \"$0\"", ""]
     settings, found, _ = program(Path("/kernel of 6.1"), words).partition("#!/bin/sh\n# PID 1")
     shown = subprocess.run(

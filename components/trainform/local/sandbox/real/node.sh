@@ -46,9 +46,11 @@ for number in $(seq 0 $((cpus - 1))); do
   mkdir "/run/size/cpu/cpu$number"
 done
 echo "0-$((cpus - 1))" >/run/size/cpu/online
+mkdir /run/size/cpu/cpu0/cpufreq
+echo 1000000 >/run/size/cpu/cpu0/cpufreq/cpuinfo_max_freq # in kHz: the kubelet does not start without one
 sed "s/^MemTotal:.*/MemTotal: $memory kB/" /proc/meminfo >/run/size/meminfo
 mount --bind /run/size/cpu /sys/devices/system/cpu
-mount --bind /run/size/node /sys/devices/system/node
+[ ! -d /sys/devices/system/node ] || mount --bind /run/size/node /sys/devices/system/node # not on every kernel
 mount --bind /run/size/meminfo /proc/meminfo
 
 # The kubelet sets these for the whole machine, unless it finds them as it wants them.
