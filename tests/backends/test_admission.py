@@ -61,8 +61,8 @@ def test_a_job_that_is_made_suspended_is_kueue_s_to_start(backend: str, switched
     for admission in ("kueue", "none"):
         made = plan(cluster=environment(admission=admission, queues={}), backend=backend, roles=ROLES)
         job = next(manifest for manifest in job_manifests(made) if manifest.is_job)
-        assert job.switched == (switched if admission == "kueue" else ())
-        assert ("suspend" in {*keys(job.body)}) == bool(job.switched)
+        assert job.controller_owned == (switched if admission == "kueue" else ())
+        assert ("suspend" in {*keys(job.body)}) == bool(job.controller_owned)
 
 
 @pytest.mark.parametrize("backend", ["jobset", "trainer", "kubeflow"])

@@ -100,6 +100,13 @@ def test_max_run_time(backend: str) -> None:
     assert pods == [None if of_job else 72 * 3600] * len(pods)
 
 
+def test_a_run_of_no_time_is_refused() -> None:
+    parsed = parse(Experiment, {**JOB, "max_run_time": "0s"})
+    assert [(problem.path, problem.reason) for problem in parsed.problems] == [
+        ("max_run_time", "the time must be more than 0")
+    ]
+
+
 def test_a_jobset_that_restarts_ends_at_its_deadline() -> None:
     policy = job(plan(backend="jobset", max_run_time="72h", restart="all-when-evicted"))["spec"]["failurePolicy"]
     assert policy["rules"] == [
@@ -163,6 +170,7 @@ def test_the_entrypoint_of_the_image(backend: str) -> None:
     assert names.index("TRAINFORM_REPLICA_INDEX") < names.index("RANK")
     assert (env["WORLD_SIZE"], env["MASTER_PORT"], env["NCCL_DEBUG"]) == ("3", "29500", "INFO")
     assert not [name for name in env if name.startswith(("TRAINFORM_KEPT", "TRAINFORM_WAIT"))]
+    assert not [note for note in made.notes if "replaces the plan" in note], "the user sets none of them"
     assert all(manifest.key != "launch-script" for manifest in job_manifests(made))
     assert plan(backend=backend, **{**ENTRYPOINT, "launcher": {"entrypoint": []}}).roles[0].args == ()
 
@@ -180,7 +188,7 @@ def test_the_entrypoint_of_a_master(backend: str) -> None:
     assert env["MASTER_ADDR"] in (planned["MASTER_ADDR"], "localhost")
     found = reasons(backend=backend, env={"WORLD_SIZE": "9"}, **alone)
     assert found == {
-        "env.WORLD_SIZE": "the operator sets the variable itself, and its value wins where the image's ENTRYPOINT runs"
+        "env.WORLD_SIZE": "the operator sets the variable itself, and its value wins: no launch script restores yours"
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.corpus.asked import asked_by_job, asked_by_row, main_container, plain, pods, words
+from tests.corpus.normaliser import main_container, normalise_job, normalise_row, plain, pods, words
 from tests.support.repository import ROOT
 from trainform.job.render import RenderedJob, render_job
 from trainform.spec.environment import Environment
@@ -60,10 +60,10 @@ def test_what_is_rendered_asks_for_what_the_source_asks_for(case: dict[str, Any]
     assert job.problems == ()
     bodies = [manifest.body for manifest in job.manifests]
 
-    asked, row = asked_by_row(case["asks"]), case["asks"]
+    asked, row = normalise_row(case["asks"]), case["asks"]
     in_row = {name for group in asked.values() for name in group["env"]}
     in_experiment = {*experiment.env, *(name for role in experiment.roles.values() for name in role.env)}
-    assert asked_by_job(bodies, kind, in_row | in_experiment) == asked
+    assert normalise_job(bodies, kind, in_row | in_experiment) == asked
 
     for name, (_, pod) in pods(bodies, kind).items():
         found = iter(words(bodies, main_container(pod)))

@@ -167,8 +167,8 @@ class Existing(Struct, frozen=True):
 
 
 class OtherOperator(Struct, frozen=True):
-    """An operator for one kind of a backend's jobs. project: its name. without: the line of an environment whose
-    cluster does not have it."""
+    """An operator for one kind of a backend's jobs. project: its name. without: the line to write in an
+    environment without this operator."""
 
     project: str
     api_version: str

@@ -177,7 +177,7 @@ def _other_world(plan: Plan) -> _Found:
         scripted = _by_script(plan, role)
         for variable in role.env:
             planned = variable.instead or scripted.get(variable.name)
-            if planned:
+            if planned and not variable.origin.startswith("launcher."):
                 found.setdefault(variable.origin, {})[planned] = None
     for field, planned_values in found.items():
         yield "other-world", {"field": field, "planned": " or ".join(planned_values)}

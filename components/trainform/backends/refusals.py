@@ -133,7 +133,7 @@ def overwritten_problems(plan: Plan, backend: Backend) -> Iterator[Problem]:
             given |= {name: f"{role.init_path(index)}.env.{name}" for name in init.env}
         for name in given if not role.command else ():
             if name in appended:
-                reason = "the operator sets the variable itself, and its value wins where the image's ENTRYPOINT runs"
+                reason = "the operator sets the variable itself, and its value wins: no launch script restores yours"
                 yield Problem(given[name], None, reason, "remove it, or write a `command` for the role or the launcher")
 
 

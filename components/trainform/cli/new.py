@@ -129,12 +129,16 @@ def command(
         LauncherName.TORCHRUN if launcher is None else launcher,
         2 if nodes is None else nodes,
         _full_node(target) if accelerators is None else _accelerators(accelerators),
-        next(iter(target.queues), defaults.QUEUE) if queue is None else queue,
+        _first_queue(target) if queue is None else queue,
     )
     open_points = [] if image is not None else ["its image is a placeholder, which no check accepts"]
     if queue is None and target.admission == defaults.KUEUE:  # the environment's file does not list LocalQueues
         open_points.append(f"its queue must be a LocalQueue of the namespace {target.namespace.name}")
     _new_experiment(request, image, target, environment, open_points, as_json)
+
+
+def _first_queue(target: Environment) -> str | None:
+    return None if target.admission == defaults.NONE else next(iter(target.queues), defaults.QUEUE)
 
 
 def _new_experiment(

@@ -105,7 +105,7 @@ def dry_runs(
 
 def dry_run_of(manifest: Manifest, url: str, stack: StackContext, plan: Plan | None = None) -> DryRun:
     """Return the dry run of Pulumi's apply of an object. url: its path in the API. plan: None without a job."""
-    body = without_paths(manifest.body, manifest.switched)
+    body = without_paths(manifest.body, manifest.controller_owned)
     kind, name = body["kind"], body["metadata"]["name"]
     force = "true" if os.environ.get(FORCE) == "true" else "false"
     path, fix = _declaration(manifest, stack, in_job=plan is not None)

@@ -234,7 +234,8 @@ def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack
 
 
 def _crds(cluster: Cluster, crds: tuple[str, ...], job: Mapping[str, Any] = {}, mpi_job: str = "") -> Outcome:
-    """Check that the definitions exist, and that the job's has its version. mpi_job: of a job to which that applies."""
+    """Check that each definition exists, and that the job's one serves its API version. mpi_job: the environment's
+    version, for an MPIJob."""
     version = str(job.get("apiVersion", ""))
     outcome = Outcome()
     for name in crds:

@@ -101,7 +101,7 @@ def shown(value: Any, longest: int = LONGEST) -> str:
 
 def shown_change(before: Any, after: Any, longest: int = LONGEST) -> str:
     """Return both values, `before → after`. Of two texts of several lines only those lines that differ, with the number
-    of the first. Values that are equal where they are cut are cut later."""
+    of the first. If both are equal up to the cut, they are cut later."""
     place = ""
     if isinstance(before, str) and isinstance(after, str) and "\n" in before and "\n" in after:
         old, new = before.split("\n"), after.split("\n")

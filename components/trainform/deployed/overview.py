@@ -39,7 +39,7 @@ class Row(Struct, frozen=True):
 
     stack: PROJECT/STACK; "" if the record is of an earlier trainform. content: the hash of the experiment as it is
     here. created: of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing.
-    unreadable: why the record cannot be read. waits: why the job does not start, if Kueue does not know it.
+    unreadable: why the record cannot be read. waits: why Kueue does not start the job; None otherwise.
     """
 
     experiment: str

@@ -100,8 +100,8 @@ def rendered_manifests(plan: Plan) -> list[Manifest]:
     backend, labels = BACKENDS[plan.backend], experiment_labels(plan)
     service, pods, files = plan.rendezvous.service, pod_selector(plan.experiment), backend.files(plan)
     job = backend.job(plan)
-    # a job that is made suspended is for another controller to start
-    switched = tuple(path for path in backend.SUSPENDED if any(True for _ in places(job.body, path)))
+    # another controller resumes a job that is created suspended
+    started_later = tuple(path for path in backend.SUSPENDED if any(True for _ in places(job.body, path)))
     return [
         *(claim(request, plan.namespace, labels) for request in plan.claims),
         *([rendezvous_service(service, plan.namespace, pods, labels)] if plan.naming.own_service else []),
@@ -111,7 +111,7 @@ def rendered_manifests(plan: Plan) -> list[Manifest]:
         *([user_files(plan)] if plan.mounted_files else []),
         *([launch_files(plan, files)] if plan.files or files else []),
         *backend.prerequisites(plan),
-        structs.replace(job, switched=switched) if switched else job,
+        structs.replace(job, controller_owned=started_later) if started_later else job,
     ]
 
 

@@ -47,7 +47,7 @@ class Manifest(Struct, frozen=True):
     name contains, so that a change makes a new object; None if the name never changes. component: the part of the job
     that it belongs to. late_refusals: messages with which a webhook refuses the object while it does not yet see
     another object to which this one refers, each as the words that occur in it; creation is then tried again.
-    switched: paths of fields that a controller sets from the creation on, and that an update leaves as they are.
+    controller_owned: paths that a controller changes after creation; updates leave them as they are.
     """
 
     key: str
@@ -57,7 +57,7 @@ class Manifest(Struct, frozen=True):
     revision: str | None = None
     component: Component = Component.JOB
     late_refusals: tuple[tuple[str, ...], ...] = ()
-    switched: tuple[str, ...] = ()
+    controller_owned: tuple[str, ...] = ()
 
     @property
     def is_job(self) -> bool:

@@ -140,7 +140,7 @@ def _claims(experiment: Experiment, environment: Environment) -> tuple[ClaimPlan
 
 
 def _files(experiment: Experiment) -> Iterator[MountedFile]:
-    """Yield the files. A key has no slash, and so only the last part of the path; its number makes it unique."""
+    """Yield the files. A key cannot have a slash, so it is the file's number and name."""
     for number, (path, file) in enumerate(experiment.files.items()):
         name = _NOT_IN_KEYS.sub("_", path.rpartition("/")[2])[-LONGEST_KEY:]
         yield MountedFile(path, f"{number}-{name}", "" if file.text is None else file.text)

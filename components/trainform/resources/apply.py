@@ -134,7 +134,7 @@ def register(
         delete_before_replace=True if manifest.is_job else None,
         aliases=_operator_aliases(type_) if manifest.is_job else None,
         retain_on_delete=True if manifest.keep else None,
-        ignore_changes=[*manifest.switched] if manifest.switched else None,
+        ignore_changes=[*manifest.controller_owned] if manifest.controller_owned else None,
         # the API server turns stringData into data
         additional_secret_outputs=["data", *secrets] if secrets is not None else None,
         hooks=hooks_of(manifest, f"{parent.pulumi_resource_type}::{name}", target.context),

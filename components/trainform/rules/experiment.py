@@ -116,7 +116,7 @@ def tensorflow_problems(experiment: Experiment, environment: Environment, plan: 
 
 
 def entrypoint_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
-    """Yield what needs a launch script, which a job on the image's own ENTRYPOINT does not have."""
+    """Yield fields that need a launch script; a job with `entrypoint` has none."""
     if experiment.launcher.entrypoint is None:
         return
     fix = "remove it, or start the program by `launcher: {command: […]}`"

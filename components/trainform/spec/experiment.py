@@ -32,7 +32,7 @@ from trainform.spec.names import (
 )
 from trainform.spec.network import Network, RunAs, Ssh
 from trainform.spec.prepare import Step
-from trainform.spec.quantities import Duration, SharedMemory
+from trainform.spec.quantities import Duration, RunTime, SharedMemory
 from trainform.spec.queue_fields import OwnQueue
 from trainform.spec.refusal import refusal
 from trainform.spec.roles import Env, Policy, Restart, Role, Toleration
@@ -171,7 +171,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="Lifecycle policies, each instead of the default for its event; [] removes the defaults. "
         "Empty: the defaults (docs/explanation/failure.md).",
     )
-    max_run_time: Duration | None = Field(
+    max_run_time: RunTime | None = Field(
         default=None,
         exclude_if=is_empty,
         description="Longest time of the run, after which the job fails. It counts for the job with its wait for "

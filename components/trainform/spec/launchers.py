@@ -66,8 +66,8 @@ class Deepspeed(ScriptLauncher, on_change=OnChange.NEW_REVISION):
 
     role: Label | None = Field(
         default=None,
-        description="Role of the pod that launches; an unranked one only launches. Empty: the first ranked role. Of "
-        "several pods the first launches; the plan calls it `launcher`.",
+        description="Role of the pod that launches; an unranked one only launches. Of several pods the first launches, "
+        "as `launcher` in the plan. Empty: the first ranked role.",
     )
 
 
@@ -141,7 +141,7 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
         exclude_if=is_none,
         examples=[["--model", "llama-8b"]],
         description="Arguments for the image's own ENTRYPOINT, in place of its CMD, with the same variables. Without a "
-        "launch script, nothing waits for other pods; one ranked role alone. `[]` keeps the CMD.",
+        "launch script, nothing waits for other pods. Only one ranked role. `[]` keeps the CMD.",
     )
 
     @property

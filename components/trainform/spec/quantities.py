@@ -155,6 +155,13 @@ def _duration(value: Any) -> Any:
     return value
 
 
+def _run_time(value: Any) -> Any:
+    text = _duration(value)
+    if seconds(text) == 0:
+        raise refusal("the time must be more than 0", "write the longest time of a run, such as 72h, or remove it")
+    return text
+
+
 UNLIMITED = "unlimited"
 _FORMS = [{"type": "string", "pattern": _QUANTITY.pattern}, {"type": "number", "minimum": 0}]
 _QUANTITY_SCHEMA = WithJsonSchema({"anyOf": _FORMS})
@@ -173,4 +180,7 @@ SharedMemory = Annotated[
 Size = Annotated[str, BeforeValidator(_size), PlainSerializer(str), _QUANTITY_SCHEMA]
 """Bytes, more than 0."""
 
-Duration = Annotated[str, BeforeValidator(_duration), WithJsonSchema({"type": "string", "pattern": _DURATION.pattern})]
+_DURATION_SCHEMA = WithJsonSchema({"type": "string", "pattern": _DURATION.pattern})
+Duration = Annotated[str, BeforeValidator(_duration), _DURATION_SCHEMA]
+RunTime = Annotated[str, BeforeValidator(_run_time), _DURATION_SCHEMA]
+"""A duration, more than 0."""

@@ -157,7 +157,7 @@ Labels = dict[LabelKey, Annotated[list[LabelValue], Field(min_length=1)]]
 
 
 class NodeAffinity(Model, on_change=OnChange.NEW_REVISION):
-    """Nodes by their labels, with any of the values of a key. All keys of `require` and `avoid` count."""
+    """Nodes by their labels, with any of the values of a key. A node must satisfy all keys of `require` and `avoid`."""
 
     require: Labels = Field(
         default={},
@@ -303,7 +303,7 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     node_affinity: NodeAffinity | None = Field(
         default=None,
         exclude_if=is_empty,
-        description="Its nodes by several values of a label, in addition to the selectors. Empty: any.",
+        description="Nodes by label values, in addition to `node_selector`. Empty: any.",
     )
     tolerations: list[Toleration] = Field(
         default=[], description="Taints that its pods may ignore, in addition to the environment's."

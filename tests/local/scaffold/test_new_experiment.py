@@ -48,6 +48,12 @@ def test_every_launcher_of_the_spec_can_be_written() -> None:
     assert elastic == {LauncherName.TORCHRUN_ELASTIC}
 
 
+def test_a_job_without_admission_has_no_queue() -> None:
+    new = NewExperiment("bert", "plain", LauncherName.TORCHRUN, 2, None, None)
+    assert "queue" not in new.text("registry.example.com/ai/bert:1")
+    assert modelled(new).queue == Experiment.model_fields["queue"].default
+
+
 @launchers
 @pytest.mark.parametrize("nodes", [1, 2, 8])
 def test_as_many_pods_compute_as_are_asked_for(launcher: LauncherName, nodes: int) -> None:

@@ -1,8 +1,8 @@
 """The pods that training-operator makes from its jobs, for a rehearsal without a cluster.
 
 Source: training-operator 1.9.3, pkg/controller.v1 (`createNewPod`, `setPodEnv`, `setInitContainer`,
-`genTFConfigJSONStr`, `newLauncher`, `newWorker`, `newConfigMap`), and for pods of
-Volcano's scheduler with its gangs.
+`genTFConfigJSONStr`, `newLauncher`, `newWorker`, `newConfigMap`), and gangs for
+pods that Volcano schedules.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class Kubernetes(Backend):
     MAKES_GANGS = True
 
     MAKES = f"Indexed Job (`{API_VERSION}`), with Volcano's admission a PodGroup"
-    ENDS = "deepspeed, mpi: pod 0, by `successPolicy`"
+    ENDS = "`successPolicy` on index 0, for deepspeed and mpi"
     ADDS = f"`{INDEX_VARIABLE}`"
 
     INDEX_LABEL = INDEX_LABEL

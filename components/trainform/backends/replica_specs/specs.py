@@ -36,7 +36,7 @@ def replica_specs(plan: Plan, conventions: PodConventions) -> dict[str, Any]:
     return {types.get(role.group, role.name): _replica_spec(plan, role, conventions) for role in plan.roles}
 
 
-GANG = "an option of the operator, `--gang-scheduler-name=volcano`: with it for `volcano`, otherwise without it"
+GANG = "an option of the operator, `--gang-scheduler-name=volcano`: set it for `admission: volcano`, and only then"
 
 
 class OfReplicaSpecs(Backend):

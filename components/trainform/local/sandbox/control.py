@@ -141,12 +141,12 @@ def _image(progress: Progress) -> str:
 
 def _merge(settings: SandboxSettings, before: State | None, progress: Progress) -> SandboxSettings:
     """Return the settings with the add-ons and real nodes of the last `up`, and add-ons that others depend on. Raises
-    `SandboxError` if the data have the other version of MPI jobs."""
+    `SandboxError` if the sandbox was created with another `mpi_job`."""
     there = () if before is None else before.settings.addons
     without_gangs = () if settings.gangs else (SCHEDULER.name,)
     names = add_dependencies(sort_by_table(there, settings.addons, without_gangs))
     if before is not None and KUBEFLOW.name in there and before.settings.mpi_job != settings.mpi_job:
-        versions = f"{before.settings.mpi_job}, and not {settings.mpi_job}"
+        versions = f"{before.settings.mpi_job}, and the environment needs {settings.mpi_job}"
         raise SandboxError(f"this sandbox serves MPIJob {versions}", "trainform sandbox down")
     if settings.mpi_job == "v1":
         names = tuple(name for name in names if name != MPI_OPERATOR.name)

@@ -102,8 +102,7 @@ $roles
 storage:
   checkpoints: {size: 100Gi, mount: /mnt/checkpoints, keep: true}   # survives `pulumi destroy`
 shared_memory: 16Gi
-queue: $queue
-""")
+$queue""")
 
 
 class NewExperiment(Struct, frozen=True):
@@ -115,7 +114,7 @@ class NewExperiment(Struct, frozen=True):
     launcher: LauncherName
     nodes: int
     accelerators: tuple[str, int] | None
-    queue: str
+    queue: str | None
     master: bool = False
     fixed: bool = False
     one_role: bool = False
@@ -153,7 +152,7 @@ class NewExperiment(Struct, frozen=True):
             image=scalar(image),
             launcher=Template(start.launcher).substitute(values),
             roles="\n".join(f"  {Template(role).substitute(values)}" for role in roles),
-            queue=scalar(self.queue),
+            queue="" if self.queue is None else f"queue: {scalar(self.queue)}\n",
         )
 
 

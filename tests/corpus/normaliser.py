@@ -23,7 +23,7 @@ SOURCES = {
 REFERENCES = {"secretKeyRef": "secret", "configMapKeyRef": "config map"}
 
 
-def asked_by_row(row: Mapping[str, Body]) -> dict[str, Body]:
+def normalise_row(row: Mapping[str, Body]) -> dict[str, Body]:
     """Return what each group asks for; `all` has what the groups have in common."""
     common = row.get("all", {})
     groups = {name: {**common, **group} for name, group in row.items() if name != "all"}
@@ -39,7 +39,7 @@ def asked_by_row(row: Mapping[str, Body]) -> dict[str, Body]:
     }
 
 
-def asked_by_job(bodies: Sequence[Body], kind: str, user_env: Iterable[str]) -> dict[str, Body]:
+def normalise_job(bodies: Sequence[Body], kind: str, user_env: Iterable[str]) -> dict[str, Body]:
     """Return what each group of pods asks for, without the files and variables of trainform's own launch."""
     own = {body["metadata"]["name"] for body in bodies if body["kind"] in ("ConfigMap", "Secret")}
     return {
