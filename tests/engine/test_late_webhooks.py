@@ -19,12 +19,13 @@ pytestmark = pytest.mark.proof("webhooks that are delayed by seconds")
 PROGRAM = """\
 import pulumi
 from trainform.manifests.manifest import Manifest
-from trainform.resources.apply import register
+from trainform.resources.apply import Target, register
 
 settings = pulumi.Config("trainform")
 parent = pulumi.ComponentResource("test:index:Late", "late")
 refusals = tuple(map(tuple, settings.require_object("refusals")))
-register(Manifest("job", settings.require_object("body"), late_refusals=refusals), parent, None, "late")
+manifest = Manifest("job", settings.require_object("body"), late_refusals=refusals)
+register(manifest, parent, Target(None, None), "late")
 """
 RUNTIME = "TrainingRuntime"
 TRAIN_JOB = {
