@@ -194,7 +194,7 @@ def hooks_of(manifest: Manifest, resource: str, context: str | None) -> pulumi.R
     """
     if manifest.patch or mocked():
         return None
-    if manifest.is_job and SKIP_AWAIT.items() <= manifest.body["metadata"]["annotations"].items():
+    if manifest.is_job and SKIP_AWAIT.items() <= manifest.body["metadata"].get("annotations", {}).items():
         hook = pulumi.ResourceHook(resource, lambda _: _wait_for_old_pods(manifest.body["metadata"], context))
         return pulumi.ResourceHookBinding(before_create=[hook])
     if not manifest.late_refusals:
