@@ -57,7 +57,7 @@ def test_jax(backend: str) -> None:
 
 @several_roles
 def test_working_dir_and_grace_period(backend: str) -> None:
-    """Of the role's pods, and of the container that trains in them."""
+    """Both are of the role's pods; the folder is of the training container alone."""
     made = plan(
         backend=backend,
         roles={
@@ -83,7 +83,7 @@ def test_clean_pods(backend: str, pods: str) -> None:
 
 @pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer", "kubernetes"])
 def test_pods_that_an_operator_always_deletes(backend: str) -> None:
-    """What every operator does is accepted by all of them."""
+    """All of them accept `running`, which every operator does."""
     roles = fitting(backend, ROLES)
     assert reasons(backend=backend, clean_pods="running", roles=roles) == {}
     found = reasons(backend=backend, clean_pods="all", roles=roles)

@@ -99,7 +99,7 @@ def test_without_a_field_the_role_and_what_its_patches_set() -> None:
 
 
 def test_a_field_that_the_server_drops() -> None:
-    """As Kubernetes 1.30 does, which knows `successPolicy` and has not enabled it."""
+    """Kubernetes 1.30 knows `successPolicy` and has not enabled it."""
     plan, (_, job) = drafted("kubernetes", launcher={"mpi": {"command": ["/app/train"]}})
     body = copy.deepcopy(job.request.body)
     assert isinstance(body, dict)

@@ -37,5 +37,5 @@ def text(*changed: tuple[int, str]) -> str:
     ],
 )
 def test_a_change_shows_what_differs(before: Any, after: Any, expected: str) -> None:
-    """Of a file the lines that differ: its beginning is the same on both sides."""
+    """Show only the lines of a file that differ: its beginning is the same on both sides."""
     assert shown_change(before, after, 6 if len(str(before)) == 9 else 60) == expected

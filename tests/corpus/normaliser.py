@@ -1,4 +1,4 @@
-"""What the pods of a job ask for, in the same form from rendered objects and from the rows of the corpus."""
+"""Normalise the requests of a job's pods, from rendered objects and from rows of the corpus."""
 
 from __future__ import annotations
 

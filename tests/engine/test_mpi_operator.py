@@ -44,7 +44,7 @@ def test_gang_pods_and_end(addons_project: Project, addons_live: Live) -> None:
         assert service["spec"].get("publishNotReadyAddresses", False) == plan.roles[0].ranked
         for pod in pods_of(addons_live, plan).values():
             mounts = [mount["mountPath"] for mount in pod["spec"]["containers"][0]["volumeMounts"]]
-            assert len(mounts) == len({*mounts}), "the operator's Secret has a folder of its own"
+            assert len(mounts) == len({*mounts}), "the operator's Secret has its own folder"
             assert {"/root/.ssh", "/etc/mpi-ssh"} <= {*mounts}
     addons_project.unchanged(stack)
 

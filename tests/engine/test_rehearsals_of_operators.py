@@ -91,4 +91,4 @@ def test_the_world_forms(name: str, rehearse: Rehearsals) -> None:
     output = rehearse(name, "--probe").succeeded()
     assert case.formed in output
     assert len(re.findall(r"probe: rank \d+ of", output)) == case.processes
-    assert "/opt/kube/kubectl exec" not in output, "training-operator's own way in the place of SSH"
+    assert "/opt/kube/kubectl exec" not in output, "training-operator's way instead of SSH"

@@ -33,7 +33,7 @@ def test_sums() -> None:
 
 
 def test_requests_count_and_limits_do_not() -> None:
-    """As for the scheduler: a limit alone is the request too."""
+    """A limit alone is the request too, as for the scheduler."""
     apart = {"cpu": {"request": 4, "limit": 8}, "memory": {"limit": "8Gi"}}
     assert plan(roles={"worker": {"replicas": 2, **apart}}).totals == Totals(2, {}, "8", "16Gi", None)
 

@@ -76,7 +76,7 @@ def test_another_content_is_another_revision(root: Path) -> None:
 
 
 def test_overlays_name_files_too(root: Path) -> None:
-    """As in every merge patch, null removes what the other has. The record has the texts of all environments."""
+    """Null removes what the other has, as in every merge patch. The record has the texts of all environments."""
     overlays: dict[str, Any] = {
         "dev": {
             "files": {

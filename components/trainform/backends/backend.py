@@ -220,7 +220,7 @@ class Backend(abc.ABC):
     """What ends a job while other pods still run, for the comparison of backends."""
 
     GANG: ClassVar[str] = ""
-    """What the admissions need of the operator, and which pods wait for no others, for the comparison of backends."""
+    """Settings of the operator for each admission, and pods that wait for no others, for the comparison of backends."""
 
     ADDS: ClassVar[str]
     """What its controller adds to pods, for the launch contract."""

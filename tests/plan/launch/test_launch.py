@@ -175,7 +175,7 @@ FOR_ALL = "wait.sh names /etc/trainform/peers &"
 
 
 def test_every_pod_waits_for_all_without_admission() -> None:
-    """Nothing else keeps pods from holding nodes for a job of which other pods have none. One with a command of its own
+    """Nothing else keeps pods from holding nodes for a job of which other pods have none. One with its own command
     waits too."""
     roles = {"master": {"replicas": 1}, "worker": {"replicas": 2, "command": ["python", "/app/serve.py"]}}
     extra = {"watcher": {"replicas": 1, "ranked": False, "command": ["python", "watch.py"]}}

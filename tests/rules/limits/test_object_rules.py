@@ -415,7 +415,7 @@ def test_run_time_without_a_field() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_field_satisfies_the_limit(backend: str) -> None:
-    """Whether the operator counts it for the job or for each pod. A long time to end counts too."""
+    """The field satisfies the limit for jobs and for pods. A long time to end counts too."""
     roles = fitting(backend, ROLES)
     for time, found_ in (("24h", {}), ("25h", {"max_run_time": LONGER})):
         assert found("TF-RUN-2", DAY, backend=backend, roles=roles, max_run_time=time) == found_

@@ -55,7 +55,7 @@ def serve(port: int, member: world.Member, expected: world.Expected, deadline: f
                 line = connection.makefile("r", encoding="utf-8").readline()
             except OSError:
                 continue
-            if line:  # one that only looks whether somebody listens sends nothing
+            if line:  # a port check sends nothing
                 members.append(world.Member(**json.loads(line)))
                 connected.append(connection)
         problem = judge(members, awaited, expected)
