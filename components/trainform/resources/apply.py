@@ -218,15 +218,18 @@ def hooks_of(manifest: Manifest, resource: str, context: str | None) -> pulumi.R
 
 
 async def _wait_for_old_pods(metadata: Mapping[str, Any], context: str | None) -> None:
-    """Wait until no pod of another revision runs: the engine has deleted its job, and the provider did not wait for the
-    end of that. Two revisions at the same time would write the same checkpoints."""
+    """Wait until no pod of another revision runs: the engine has deleted its job, and the provider does not wait
+    for the end of its pods. Two revisions at the same time would write the same checkpoints."""
     labels, path = metadata["labels"], path_of("Pod", metadata["namespace"])
     others = f"{defaults.REVISION_LABEL}!={labels[defaults.REVISION_LABEL]}"
     running = {**labelled({defaults.NAME_LABEL: labels[defaults.NAME_LABEL]}, others), **NOT_ENDED}
     end = time.monotonic() + OLD_PODS_SECONDS
-    with (
-        contextlib.suppress(ClusterError),
-        contextlib.closing(ClusterApi(context, 2.0 * defaults.CONNECT_SECONDS)) as api,
-    ):
-        while api.find_all(path, "list the pods of the old job", parameters=running) and time.monotonic() < end:
-            await asyncio.sleep(AGAIN_SECONDS)
+    try:
+        with contextlib.closing(ClusterApi(context, 2.0 * defaults.CONNECT_SECONDS)) as api:
+            while api.find_all(path, "list the pods of the old job", parameters=running):
+                if time.monotonic() > end:
+                    reason = f"pods of another revision still run after {OLD_PODS_SECONDS:.0f} s"
+                    raise TrainformError(reason, "wait for their end, and run `pulumi up` again")
+                await asyncio.sleep(AGAIN_SECONDS)
+    except ClusterError as error:
+        pulumi.log.warn(f"not waited for pods of another revision: {escaped(str(error))}")

@@ -115,6 +115,8 @@ WORKERS = {"name": "fetch", "command": ["fetch"], "on": "first-pod", "roles": ["
         ({"roles": {"first": {}, "worker": {"replicas": 2}}, "prepare": [WORKERS]}, "prepare[0].on"),
         ({"storage": {"ssh-auth": {"claim": "a", "mount": "/mnt"}}}, "storage.ssh-auth"),
         ({"storage": {"keys": {"claim": "a", "mount": "/etc/mpi"}}}, "storage.keys"),
+        ({"storage": {"keys": {"claim": "a", "mount": "/etc/mpi/keys/"}}}, "storage.keys"),
+        ({"files": {"/etc/mpi/my.conf": {"text": "slots=8"}}}, "files./etc/mpi/my.conf"),
         ({"manifest_overrides": {"job": {"spec": {"sshAuthMountPath": "/root/.ssh"}}}}, "manifest_overrides.job.spec"),
     ],
 )

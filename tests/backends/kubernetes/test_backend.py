@@ -62,6 +62,16 @@ def test_the_first_pod_launches_and_ends_the_job(parts: dict[str, Any]) -> None:
     assert served < made.files["launch.sh"].index("sshd.sh background")
 
 
+@pytest.mark.parametrize(("admission", "waits"), [("none", True), ("kueue", False), ("volcano", False)])
+def test_others_wait_for_the_pod_that_launches(admission: str, waits: bool) -> None:
+    """Without admission they must not serve SSH for ever, on a node of an accelerator, for a pod that has no place."""
+    made = plan(cluster=environment(admission=admission, queues={}), **DEEPSPEED)
+    lines = made.files["launch.sh"].splitlines()
+    serves = next(index for index, line in enumerate(lines) if "sshd.sh foreground" in line)
+    assert any("wait.sh names /etc/trainform/peers" in line for line in lines[:serves]) == waits
+    assert made.files.get("peers") == (f"{made.job}-0.sdxl-lora\n" if waits else None)
+
+
 @pytest.mark.parametrize(
     "parts",
     [{**MPI, "roles": {"worker": {"replicas": 1}}}, {**ON, "roles": {"worker": {"replicas": 3}}}, ELASTIC],

@@ -118,7 +118,7 @@ class Cluster:
         secret.write(identity_files(names, SECRET, 1) if files is None else files)
         if names.folder not in self.scripts:
             self.scripts[names.folder] = self.volume(0o555, 0)
-            self.scripts[names.folder].write({**ssh_files(names.folder), WAIT_SCRIPT: script(WAIT_SCRIPT)})
+            self.scripts[names.folder].write({**ssh_files(names.folder), WAIT_SCRIPT: script(WAIT_SCRIPT, ["at-once"])})
         scripts = self.scripts[names.folder]
         given = {"TRAINFORM_SSH_PORT": str(names.port), **({} if env is None else env)}
         alias = f"{name}.{names.service}"

@@ -8,6 +8,7 @@ Source: mpi-operator 0.8.2, pkg/controller/mpi_job_controller.go and pkg/apis/ku
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -83,10 +84,16 @@ def problems(plan: Plan) -> Iterator[Problem]:
     if plan.services:
         reason = "an MPIJob does not use Services of replicas: its processes find each other by MPI"
         yield Problem("network.addresses", "service", reason, "remove it")
+    reason = f"mpi-operator adds volumes {', '.join(_VOLUMES)} at {' and '.join(_VOLUMES.values())}"
     for mount in dict.fromkeys(mount for role in plan.roles for mount in role.mounts):
-        if mount.volume in _VOLUMES or mount.path in _VOLUMES.values():
-            reason = f"mpi-operator adds volumes {', '.join(_VOLUMES)} at {' and '.join(_VOLUMES.values())}"
+        if mount.volume in _VOLUMES or _is_operators(mount.path):
             yield Problem(f"storage.{mount.volume}", None, reason, "choose another name and another `mount`")
+    for file in plan.mounted_files:
+        if _is_operators(file.path):
+            yield Problem(f"files.{file.path}", None, reason, "choose another path")
+    for checkout in dict.fromkeys(checkout for role in plan.roles for checkout in role.checkouts):
+        if _is_operators(checkout.git.path):
+            yield Problem("prepare", checkout.git.path, reason, "choose another `path` for the checkout")
     launcher = _launcher(plan)
     for role in plan.roles if launcher is not None and launcher.ranked else ():
         for index, step in zip(role.prepared, role.init, strict=False):
@@ -94,6 +101,11 @@ def problems(plan: Plan) -> Iterator[Problem]:
                 reason = f"mpi-operator numbers the pods of the role {role.name} from 1, and the step looks for pod 0"
                 fix = "remove `roles`, so that the pod that launches runs it"
                 yield Problem(f"prepare[{index}].on", "first-pod", reason, fix)
+
+
+def _is_operators(path: str) -> bool:
+    """Return True if the path is a folder that the operator mounts, or inside one: no such pod would start."""
+    return f"{posixpath.normpath(path)}/".startswith(tuple(f"{folder}/" for folder in _VOLUMES.values()))
 
 
 def notes(plan: Plan) -> Iterator[str]:

@@ -184,7 +184,7 @@ def _start(layout: Layout, waits: str | None = None) -> str:
     or nothing)."""
     sections = _world(layout)
     if layout.launches_by_index:
-        sections.add("others-serve")
+        sections |= {"others-serve", *(["others-wait"] if _peers(layout) else [])}
     if _mpi_hosts(layout):
         sections.add("open-mpi")
     if layout.ssh_roles:
@@ -229,7 +229,7 @@ def _peers(layout: Layout) -> list[str]:
     if layout.environment.admission != defaults.NONE or experiment.elastic or not layout.naming.named:
         return []
     if launching is not None:
-        serving = layout.launched - {launching}
+        serving = layout.launches_by_index or layout.launched - {launching}
         return [layout.pod_address(launching, 0)] if serving and launching in experiment.roles else []
     pods = [
         layout.pod_address(name, index)

@@ -9,6 +9,14 @@
 # TRAINFORM_REPLICA_INDEX. A value that is already set is kept.
 set -eu
 
+#: others-wait
+## Nothing holds the job back until all of its pods fit, so a pod must not hold its node for ever without the first one.
+if [ "${TRAINFORM_REPLICA_INDEX:?}" != 0 ]; then
+  trap 'exit 143' TERM
+  /bin/sh /etc/trainform/wait.sh names /etc/trainform/peers &
+  wait $!
+fi
+
 #: others-serve
 ## The pods of a role that launches may share one template. `:?` because a pod without an index is not the first one.
 if [ "${TRAINFORM_REPLICA_INDEX:?}" != 0 ]; then exec /bin/sh /etc/trainform/sshd.sh foreground; fi
