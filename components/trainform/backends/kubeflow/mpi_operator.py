@@ -91,9 +91,9 @@ def problems(plan: Plan) -> Iterator[Problem]:
     for file in plan.mounted_files:
         if _is_operators(file.path):
             yield Problem(f"files.{file.path}", None, reason, "choose another path")
-    for checkout in dict.fromkeys(checkout for role in plan.roles for checkout in role.checkouts):
-        if _is_operators(checkout.git.path):
-            yield Problem("prepare", checkout.git.path, reason, "choose another `path` for the checkout")
+    for path in dict.fromkeys(checkout.git.path for role in plan.roles for checkout in role.checkouts):
+        if _is_operators(path):
+            yield Problem("prepare", path, reason, "choose another `path` for the checkout")
     launcher = _launcher(plan)
     for role in plan.roles if launcher is not None and launcher.ranked else ():
         for index, step in zip(role.prepared, role.init, strict=False):
