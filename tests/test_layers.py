@@ -38,6 +38,7 @@ BY_THE_ENGINE = {
     "pulumi.RunError('\\n'.join(['', *error.lines()]))",
     "pulumi.log.error(escaped(reason + fix))",
     "pulumi.log.warn(escaped(text), component)",
+    "pulumi.log.warn(escaped(f'not waited for pods of another revision: {error}'))",
     "pulumi.log.info(escaped(text))",
     "pulumi.log.info(escaped(f'{defaults.NOT_CHECKED}{what}: {reason}'), component)",
 }

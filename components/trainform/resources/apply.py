@@ -232,4 +232,4 @@ async def _wait_for_old_pods(metadata: Mapping[str, Any], context: str | None) -
                     raise TrainformError(reason, "wait for their end, and run `pulumi up` again")
                 await asyncio.sleep(AGAIN_SECONDS)
     except ClusterError as error:
-        pulumi.log.warn(f"not waited for pods of another revision: {escaped(str(error))}")
+        pulumi.log.warn(escaped(f"not waited for pods of another revision: {error}"))
