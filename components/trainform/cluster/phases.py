@@ -3,10 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 from trainform.cluster.facts import ENDED
 from trainform.manifests.manifest import mapping, mappings
+
+
+class Phase(StrEnum):
+    """The phases of a job. A job that Kueue holds suspended is queued."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    RUNNING = "running"
+    ENDING = "ending"
+    RESTARTING = "restarting"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    SUSPENDED = "suspended"
+    GONE = "gone"
+    UNKNOWN = "unknown"
+
 
 # The conditions of all operators except Volcano, most specific first, and the matching phases of Volcano.
 CONDITIONS = {

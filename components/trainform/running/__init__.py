@@ -1,0 +1,1 @@
+"""A job that is deployed: its phase, why it waits, why it failed, its logs, and how to wait for it or stop it."""

@@ -1,0 +1,47 @@
+"""The objects of one job in its cluster, as they are read at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from trainform.plan.record import Record
+from trainform.spec.environment import Environment
+
+Body = Mapping[str, Any]
+
+
+class Target(Struct, frozen=True):
+    """The job that the words of a command name. stack: as Pulumi names it; "" if no stack of the project runs it."""
+
+    experiment: str
+    environment: Environment
+    stack: str = ""
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace of its objects."""
+        return self.environment.namespace.name
+
+
+class Snapshot(Struct, frozen=True):
+    """The objects of a job. Bodies are as the API server returns them.
+
+    record: what the last successful `pulumi up` deployed; None if there is none. job: None if it is gone. pods: of the
+    job's revision, also those that have ended. gang: its PodGroup, or Kueue's Workload. queue: of Volcano, or the
+    LocalQueue. events: of the job, its gang and its pods, oldest first. not_read: each missing part with the reason;
+    its value is empty or None.
+    """
+
+    read_at: str
+    target: Target
+    record: Record | None
+    job: Body | None
+    pods: Sequence[Body] = ()
+    gang: Body | None = None
+    queue: Body | None = None
+    events: Sequence[Body] = ()
+    claims: Sequence[Body] = ()
+    not_read: Mapping[str, str] = {}
