@@ -70,7 +70,7 @@ class Estimate:
             reason=worst.reason,
             basis="none" if self.nodes is None else "cluster",
             shortages=[each for at, each in enumerate(shortages) if each not in shortages[:at]],
-            roles=[self._role(pods) for need in self.jobs.needs for pods in need.pods if self.nodes],
+            roles=[self.role(pods) for need in self.jobs.needs for pods in need.pods if self.nodes],
             queue=next((self._queue(limit) for limit in queues if limit.queue and not limit.unknown), None),
         )
 
@@ -101,7 +101,8 @@ class Estimate:
         own = self.jobs.own | {need.name for need in self.jobs.needs}
         return [self._job(job) for job in possible if job not in own]
 
-    def _role(self, pods: Pods) -> RoleRoom:
+    def role(self, pods: Pods) -> RoleRoom:
+        """Return how many pods of the role fit now."""
         here = admitting([(pods, pods.every)], rooms_of(self.nodes or (), self.jobs.own))
         resource, fitting = scarcest(pods, here), [pods.fit(free) for _, free in here]
         return RoleRoom(

@@ -36,7 +36,8 @@ class Lack(Struct, frozen=True):
     held: Mapping[str, Decimal] = {}
     part: bool = False  # the gang starts, and other pods wait
     object: str = ""  # KIND/NAME of the limit; "" for the nodes
-    largest: Decimal | None = None  # the most that is free on one node
+    each: Decimal = NOTHING  # requested by one pod
+    largest: Decimal | None = None  # the most that is free on one node; None if the limit is not of nodes
 
 
 class Limit(Struct, frozen=True):
