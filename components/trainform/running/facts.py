@@ -1,4 +1,4 @@
-"""The facts of a cluster that tell why a job waits: nodes, queues, quotas, other jobs, and objects that its pods name."""
+"""The facts of a cluster that tell why a job waits: nodes, queues, quotas, other jobs, objects that its pods name."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _placed(body: Any) -> tuple[str, str]:
 
 def admission_of(snapshot: Snapshot) -> str:
     """Return what admits the job."""
-    environment, record = snapshot.target.environment, snapshot.record
-    return str(environment.admission if record is None else record.environment.get("admission", environment.admission))
+    recorded = "" if snapshot.record is None else snapshot.record.admission
+    return recorded or snapshot.target.environment.admission
 
 
 def review_of(snapshot: Snapshot) -> JobReview:

@@ -1,7 +1,6 @@
-"""Why a job waits: a closed, ordered table of reasons. Each is a pure function of the job's objects and the cluster's
-facts; the arithmetic is that of `review`.
+"""Why a job waits: a closed, ordered table of reasons, found in the objects of the job and the facts of its cluster.
 
-An event or a condition counts only while the object's current state agrees with it.
+The arithmetic is that of `review`. An event or a condition counts only if the present state of its object agrees.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import dataclasses
 import datetime
 import functools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -33,167 +32,131 @@ from trainform.review.pod_needs import need_of
 from trainform.review.preview import Preview
 from trainform.running.facts import EVICTIONS, MADE_FIRST, Facts, admission_of, named_by_pods, review_of
 from trainform.running.model import Holder, Reason
+from trainform.running.read import event_time
 from trainform.running.snapshot import Body, Snapshot
 
-SILENT_SECONDS = 30  # without any sign of a controller
+SILENT = datetime.timedelta(seconds=30)  # after which a controller must have done something
 LONGEST = 400  # characters of a text from elsewhere
-IMAGE = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError"})
 CONFIGURATION = "CreateContainerConfigError"
-REFUSED = frozenset({CONFIGURATION, "CreateContainerError", "RunContainerError"})
+WAITING = {  # the kubelet's reasons by ours, with what the pod cannot do
+    "image": ("cannot pull an image", {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}),
+    "container-refused": ("cannot start", {CONFIGURATION, "CreateContainerError", "RunContainerError"}),
+}
 NOT_CREATED = frozenset({"FailedCreate", "FailedCreatePod", "JobCreationFailed", "PodGroupError", "PluginError"})
 WEBHOOK, QUOTA = re.compile(r'admission webhook "([^"]+)"'), re.compile(r"exceeded quota: ([^,\s]+)")
-KUEUE_DEPLOYMENT = "kueue-system/kueue-controller-manager"
-SCHEDULER_DEPLOYMENTS = {"volcano": "volcano-system/volcano-scheduler"}
+KUEUE = "kueue-system/kueue-controller-manager"
+SCHEDULERS = {"volcano": "volcano-system/volcano-scheduler"}
+
+
+def reasons(snapshot: Snapshot, facts: Facts | None = None) -> tuple[Reason, ...]:
+    """Return why the job waits: first what waiting does not solve, then in the order of the table. Empty if that is
+    unknown."""
+    case, found = _Case(snapshot, facts), list[Reason]()
+    for code, row in CODES.items():
+        if snapshot.job is None or (row.fallback and found):
+            continue
+        here = (*(_shortage(case, lack) for lack in case.lacks.get(code, ())), *row.find(case))
+        found += [structs.replace(each, code=code, fix=each.fix or row.fix) for each in here]
+    return tuple(sorted(found, key=lambda reason: not reason.never))
+
+
+def _reason(text: str, of: str = "", fix: str = "", **more: Any) -> Reason:
+    return Reason("", f"{text[0].upper()}{text[1:]}.", fix, of, **more)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Case:
-    """A job that waits, and the facts about it. The rows of the table look at its parts."""
+class _Case:
+    """A job that waits, and the facts about it."""
 
     snapshot: Snapshot
     facts: Facts | None
 
     @property
     def live(self) -> LiveFacts | None:
-        """Return the facts of the cluster; None if they were not read."""
         return None if self.facts is None else self.facts.live
 
     @functools.cached_property
     def admission(self) -> str:
-        """Return what admits the job."""
         return admission_of(self.snapshot)
 
     @functools.cached_property
     def queue(self) -> str:
         """Return KIND/NAME of its queue; "" if it waits in none."""
-        kueue, review = self.admission == defaults.KUEUE, review_of(self.snapshot)
-        name = local_queue_of(review, after=True) if kueue else queue_of(review, after=True)
-        return f"{'LocalQueue' if kueue else 'Queue'}/{name}" if name and self.admission != defaults.NONE else ""
+        review = review_of(self.snapshot)
+        if self.admission == defaults.KUEUE:
+            return f"LocalQueue/{name}" if (name := local_queue_of(review, after=True)) else ""
+        waits = self.admission == defaults.VOLCANO
+        return f"Queue/{name}" if waits and (name := queue_of(review, after=True)) else ""
 
     @functools.cached_property
     def pods(self) -> list[Body]:
         """Return the pods that have not ended."""
-        return [
-            pod
-            for pod in self.snapshot.pods
-            if mapping(pod.get("status")).get("phase") not in ENDED and not _metadata(pod).get("deletionTimestamp")
-        ]
+        ended = (mapping(pod.get("status")).get("phase") in ENDED for pod in self.snapshot.pods)
+        live = zip(self.snapshot.pods, ended, strict=True)
+        return [pod for pod, is_ended in live if not is_ended and not _metadata(pod).get("deletionTimestamp")]
 
     @functools.cached_property
     def unplaced(self) -> list[Body]:
-        """Return the pods without a node."""
+        """Return the pods that have no node yet."""
         return [pod for pod in self.pods if not mapping(pod.get("spec")).get("nodeName")]
 
     @functools.cached_property
     def estimate(self) -> Estimate | None:
         """Return the room for its pods; None if the pods or the cluster are unknown."""
         review, target = review_of(self.snapshot), self.snapshot.target
-        preview = Preview("stream", review.steps)
-        context = Context(target.stack, preview, (review,), target.environment, self.live)
+        context = Context(target.stack, Preview("stream", review.steps), (review,), target.environment, self.live)
         need = need_of(review, context) if self.live is not None else None
         return None if need is None or not need.pods else Estimate(context, [need])
 
     @functools.cached_property
-    def lacks(self) -> list[Lack]:
-        """Return what the pods that have no node lack."""
-        if self.estimate is None:
-            return []
-        (need,) = self.estimate.jobs.needs
-        placed = len(self.pods) - len(self.unplaced)
-        lacks = [lack for lack in self.estimate.lacks() if lack.verdict in ("never", "later")]
-        if placed >= need.every[POD_SLOTS]:
-            return []
-        return [lack for lack in lacks if lack.part] if placed >= need.gang[POD_SLOTS] else lacks
+    def lacks(self) -> dict[str, list[Lack]]:
+        """Return what the pods without a node lack, by the code of the reason."""
+        found: dict[str, list[Lack]] = {}
+        if self.estimate is not None:
+            (need,), placed = self.estimate.jobs.needs, len(self.pods) - len(self.unplaced)
+            gang = placed < need.gang[POD_SLOTS]
+            for lack in self.estimate.lacks() if placed < need.every[POD_SLOTS] else ():
+                if lack.verdict in ("never", "later") and (gang or lack.part):
+                    found.setdefault(_code_of(self, lack), []).append(lack)
+        return found
 
-    def silent(self, body: Body | None) -> bool:
+    def is_old(self, body: Body | None) -> bool:
         """Return True if the object has existed for longer than a controller needs."""
-        begun, now = _time(_metadata(body).get("creationTimestamp")), _time(self.snapshot.read_at)
-        return begun is not None and now is not None and (now - begun).total_seconds() > SILENT_SECONDS
-
-    def read(self, part: str) -> bool:
-        """Return True if the part of the snapshot was read."""
-        return part not in self.snapshot.not_read
-
-
-Finder = Callable[[Case], Iterator[Reason]]
-
-
-class Row(Struct, frozen=True):
-    """A reason. meaning: for the documentation. fallback: it counts only if no other row has found one."""
-
-    meaning: str
-    find: Finder
-    fallback: bool = False
-
-
-def reasons(snapshot: Snapshot, facts: Facts | None = None) -> tuple[Reason, ...]:
-    """Return why the job waits, first what waiting does not solve, then in the order of the table; empty if that is
-    unknown."""
-    if snapshot.job is None:
-        return ()
-    case, found = Case(snapshot, facts), list[Reason]()
-    for code, row in CODES.items():
-        if not (row.fallback and found):
-            found += [structs.replace(reason, code=code) for reason in row.find(case)]
-    return tuple(sorted(found, key=lambda reason: not reason.never))
-
-
-def _reason(text: str, fix: str, of: str = "", **more: Any) -> Reason:
-    return Reason("", f"{text[0].upper()}{text[1:]}.", fix, of, **more)
+        least = (datetime.datetime.fromisoformat(self.snapshot.read_at) - SILENT).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return "" < str(_metadata(body).get("creationTimestamp", "")) < least
 
 
 # --- queues, quotas and nodes
 
 
-def _missing_queue(case: Case) -> Iterator[Reason]:
-    kind, _, name = case.queue.partition("/")
-    live = case.live
-    known = [] if live is None else [queue.name for queue in (*(live.queues or ()), *live.other_queues)]
-    if not name or case.snapshot.queue is not None or not case.read("queue") or name in known:
-        return
-    others = [each for each in known if each != defaults.ROOT_QUEUE] if kind == "Queue" else []
-    instead = f" ({list_names(sorted(others))})" if others else ""
-    fix = f"set `queue` to an existing one{instead}, or ask the platform team for it"
-    yield _reason(f"the {kind} {name} does not exist", fix, case.queue)
-
-
-def _closed_queue(case: Case) -> Iterator[Reason]:
-    status = mapping(mapping(case.snapshot.queue).get("status"))
-    kind, _, name = case.queue.partition("/")
-    state = str(status.get("state") or "Open")
-    fix = "wait until it is opened again, set `queue` to another one, or ask the platform team to open it"
-    if kind == "Queue" and state != "Open":
-        yield _reason(f"the queue {name} is {state}: it starts no jobs", fix, case.queue)
-    stopped = [lack for lack in case.lacks if lack.object and not lack.resource]
-    yield from (_reason(lack.reason, fix, lack.object) for lack in stopped)
-    inactive = _condition(case.snapshot.queue, "Active")
-    if kind == "LocalQueue" and inactive.get("status") == "False" and not stopped:
-        yield _reason(f"the LocalQueue {name} is not active: {_words(inactive.get('message'))}", fix, case.queue)
-
-
-def _lacking(fits: Callable[[Case, Lack], bool], fix: str) -> Finder:
-    """Return the finder of the shortages that fit."""
-
-    def find(case: Case) -> Iterator[Reason]:
-        shortages = (lack for lack in case.lacks if lack.resource or not lack.object)
-        return (_shortage(case, lack, fix) for lack in shortages if fits(case, lack))
-
-    return find
-
-
-def _shortage(case: Case, lack: Lack, fix: str) -> Reason:
-    estimate = case.estimate
-    if estimate is None or not lack.resource:
-        return _reason(lack.reason, fix, lack.object, never=lack.verdict == "never")
-    largest = "" if lack.largest is None else spelled(lack.resource, lack.largest)
+def _code_of(case: _Case, lack: Lack) -> str:
+    """Return the code of a shortage."""
+    kind = lack.object.partition("/")[0]
+    if not lack.resource:
+        return "queue-closed" if kind else "no-node"
+    if lack.verdict == "never":
+        return "never-fits"
+    if kind:
+        return "quota" if kind == "ResourceQuota" else "queue-full"
+    owners = {case.estimate.queue_of[job].name for job in case.estimate.evicts(lack)} if case.estimate else set()
+    if owners - {case.queue.partition("/")[2]}:
+        return "queue-borrowed"
     fitting, gang = _fitting(case)
-    facts = [f"{fitting} of {gang} pods fit"] if lack.largest is not None and lack.verdict == "later" else []
-    facts += [f"the largest free node has {largest}"] if lack.largest is not None and lack.each <= lack.largest else []
+    return "gang-short" if case.queue and 0 < fitting < gang else "nodes-full"
+
+
+def _shortage(case: _Case, lack: Lack) -> Reason:
+    never, estimate = lack.verdict == "never", case.estimate
+    if estimate is None or not lack.resource:
+        return _reason(lack.reason, lack.object, never=never)
+    largest, facts = "" if lack.largest is None else spelled(lack.resource, lack.largest), list[str]()
+    if largest and not never:
+        facts = ["{} of {} pods fit".format(*_fitting(case))]
+        facts += [f"the largest free node has {largest}"] if lack.largest and lack.each <= lack.largest else []
     return _reason(
         f"{lack.reason}{f' ({list_names(facts)})' if facts else ''}",
-        fix,
         lack.object,
-        never=lack.verdict == "never",
+        never=never,
         resource=estimate.names.get(lack.resource, lack.resource),
         needed=spelled(lack.resource, lack.requested),
         free=spelled(lack.resource, max(lack.requested - lack.missing, NOTHING)),
@@ -202,281 +165,258 @@ def _shortage(case: Case, lack: Lack, fix: str) -> Reason:
     )
 
 
-def _fitting(case: Case) -> tuple[int, int]:
-    """Return how many pods of the gang fit on the nodes now, each role alone, and how many it has."""
-    if case.estimate is None:
-        return 0, 0
-    pods = [each for need in case.estimate.jobs.needs for each in need.pods]
-    return sum(min(case.estimate.role(each).fit, each.gang) for each in pods), sum(each.gang for each in pods)
+def _fitting(case: _Case) -> tuple[int, int]:
+    """Return how many pods of the gang fit now, those of each role alone, and how many pods the gang has."""
+    pods = [each for need in case.estimate.jobs.needs for each in need.pods] if case.estimate else []
+    fitting = sum(min(case.estimate.role(each).fit, each.gang) for each in pods) if case.estimate else 0
+    return fitting, sum(each.gang for each in pods)
 
 
-def _is_of(*kinds: str) -> Callable[[Case, Lack], bool]:
-    return lambda case, lack: lack.verdict == "later" and lack.object.partition("/")[0] in kinds
+def _missing_queue(case: _Case) -> Iterator[Reason]:
+    (kind, _, name), record, known = case.queue.partition("/"), case.snapshot.record, set[str]()
+    if case.live is not None and case.live.queues is not None and kind == "Queue":
+        known = {queue.name for queue in (*case.live.queues, *case.live.other_queues)}
+    asked = record is not None and record.queue == name and "queue" not in case.snapshot.not_read
+    if name and name not in known and case.snapshot.queue is None and (asked or known):
+        others = list_names(sorted(known - {defaults.ROOT_QUEUE}))
+        fix = f"set `queue` to {f'one of {others}' if others else 'another one'}, or ask the platform team for {name}"
+        yield _reason(f"the {kind} {name} does not exist", case.queue, fix)
 
 
-def _is_borrowed(case: Case, lack: Lack) -> bool:
-    """Return True if queues above their share hold the room to which the job's queue has a right."""
-    if case.estimate is None or lack.largest is None:
-        return False
-    holders = (case.estimate.queue_of.get(job) for job in case.estimate.evicts(lack))
-    return any(queue is not None and f"Queue/{queue.name}" != case.queue for queue in holders)
+def _closed_queue(case: _Case) -> Iterator[Reason]:
+    (kind, _, name), queue = case.queue.partition("/"), case.snapshot.queue
+    state = mapping(mapping(queue).get("status")).get("state")
+    if kind == "Queue" and state not in (None, "", "Open"):
+        yield _reason(f"the queue {name} is in the state {state} and starts no jobs", case.queue)
+    active = _condition(queue, "Active")
+    if active.get("status") == "False" and "queue-closed" not in case.lacks:
+        yield _reason(f"the {kind} {name} is not active: {_words(active.get('message'))}", case.queue)
 
 
-def _is_of_nodes(case: Case, lack: Lack) -> bool:
-    return lack.verdict == "later" and lack.largest is not None and not _is_borrowed(case, lack)
-
-
-def _short_gang(case: Case) -> Iterator[Reason]:
-    """Yield a gang of which pods are missing: not created yet, or without a place where the nodes were not read."""
+def _short_gang(case: _Case) -> Iterator[Reason]:
+    """Yield a gang whose pods are not all created, or, by the scheduler's conditions, do not all have a place."""
     needed = mapping(mapping(case.snapshot.gang).get("spec")).get("minMember")
-    if case.admission != defaults.VOLCANO or not isinstance(needed, int) or case.lacks or not case.pods:
+    if case.admission != defaults.VOLCANO or not isinstance(needed, int) or case.lacks or not case.unplaced:
         return
     of, existing = f"PodGroup/{_name(case.snapshot.gang)}", len(case.pods)
-    if existing < needed and case.silent(case.snapshot.job):
-        fix = "wait until its controller creates them; the other reasons and `kubectl get events` tell why it does not"
-        yield _reason(f"the gang is short by {needed - existing}: {existing} of its {needed} pods exist", fix, of)
-    schedulable = sum(_condition(pod, "PodScheduled").get("reason") == "Schedulable" for pod in case.unplaced)
-    if 0 < schedulable < needed <= existing:
-        fix = "wait until another job ends, or use fewer pods"
-        text = f"the gang is short by {needed - schedulable}: {schedulable} of its {needed} pods have a place"
-        yield _reason(text, fix, of)
+    placed = sum(_condition(pod, "PodScheduled").get("reason") == "Schedulable" for pod in case.pods)
+    if existing < needed and case.is_old(case.snapshot.job):
+        yield _reason(f"the gang is short by {needed - existing}: {existing} of its {needed} pods exist", of)
+    elif 0 < placed < needed:
+        yield _reason(f"the gang is short by {needed - placed}: {placed} of its {needed} pods have a place", of)
 
 
-def _behind(case: Case) -> Iterator[Reason]:
-    if case.estimate is not None and case.unplaced == case.pods and (ahead := case.estimate.ahead()):
-        fix = "wait, or set `priority_class` to a higher one"
-        yield _reason(f"the pods fit, and {list_names(ahead, MOST_NAMED)} may take the room first", fix)
+def _behind(case: _Case) -> Iterator[Reason]:
+    waits = case.estimate is not None and not case.lacks and case.unplaced == case.pods
+    if case.estimate is not None and waits and (ahead := case.estimate.ahead()):
+        yield _reason(f"the pods fit, and {list_names(ahead, MOST_NAMED)} may take the room first")
 
 
 # --- what the pods need
 
 
-def _unbound_claims(case: Case) -> Iterator[Reason]:
-    namespace = case.snapshot.target.namespace
-    claims = {_name(claim): claim for claim in case.snapshot.claims}
-    schedulers = [str(_condition(pod, "PodScheduled").get("message", "")) for pod in case.unplaced]
+def _claims(case: _Case) -> Iterator[Reason]:
+    claims, namespace = {_name(claim): claim for claim in case.snapshot.claims}, case.snapshot.target.namespace
+    words = [str(_condition(pod, "PodScheduled").get("message")) for pod in case.unplaced]
     needed = sorted({named.name for named in named_by_pods(case.snapshot) if named.kind == CLAIM})
-    for name in needed if case.read("claims") else ():
-        of, look = f"{CLAIM}/{name}", f"`kubectl describe pvc {name} -n {namespace}` has the reason"
-        claim = claims.get(name)
-        phase = mapping(mapping(claim).get("status")).get("phase")
-        chosen = mapping(_metadata(claim).get("annotations")).get("volume.kubernetes.io/selected-node")
-        if claim is None:
-            yield _reason(f"the claim {name} does not exist in {namespace}", f"create it, or run `pulumi up`: {look}", of)
-        elif phase == "Lost":
-            yield _reason(f"the volume of the claim {name} is lost", f"restore the volume: {look}", of)
-        # a class may wait for the first pod: then the claim is unbound until the scheduler chooses a node
-        elif phase == "Pending" and (chosen or any("unbound immediate" in text for text in schedulers)):
-            spec = mapping(claim.get("spec"))
-            size = mapping(mapping(spec.get("resources")).get("requests")).get("storage", "")
-            text = f"the claim {name} ({size}, class {spec.get('storageClassName', 'default')}) has no volume yet"
-            yield _reason(text, f"wait for its provisioner, or correct its class: {look}", of)
+    for name in needed if "claims" not in case.snapshot.not_read else ():
+        of, claim = f"{CLAIM}/{name}", mapping(claims.get(name))
+        phase, annotations = mapping(claim.get("status")).get("phase"), mapping(_metadata(claim).get("annotations"))
+        spec = mapping(claim.get("spec"))
+        size = mapping(mapping(spec.get("resources")).get("requests")).get("storage")
+        # the class may wait for the first pod: then the claim has no volume until the scheduler chooses a node
+        waits = "volume.kubernetes.io/selected-node" in annotations or any("unbound immediate" in one for one in words)
+        if name not in claims:
+            yield _reason(f"the claim {name} does not exist in {namespace}", of, "run `pulumi up`, or create the claim")
+        elif phase == "Lost" or (phase == "Pending" and waits):
+            what = "has lost its volume" if phase == "Lost" else "has no volume yet"
+            yield _reason(f"the claim {name} ({size}, class {spec.get('storageClassName')}) {what}", of)
 
 
-def _missing_objects(case: Case) -> Iterator[Reason]:
+def _missing_objects(case: _Case) -> Iterator[Reason]:
     """Yield the Secrets and ConfigMaps that do not exist, by a read or by the kubelet, each once."""
-    live, namespace = case.live, case.snapshot.target.namespace
-    needed = {(each.kind, each.name): each for each in named_by_pods(case.snapshot) if each.kind in MADE_FIRST}
-    missing = {} if live is None else {f"{kind}/{name}": "" for kind, name in needed if f"{kind}/{name}" in live.missing}
-    kubelet = [(pod, str(state.get("message"))) for pod, state in _waiting(case, {CONFIGURATION})]
-    for pod, message in (*kubelet, *_mounts(case)):
-        for named in _named_in(pod, message):
-            missing.setdefault(f"{named.kind}/{named.name}", message)
-    for of, message in missing.items():
-        kind, _, name = of.partition("/")
-        named = needed.get((kind, name)) or NamedObject(kind, name, (), (), optional=False, as_files=True)
-        fix = creation(Reference(kind, name, named.keys, "", named.as_files), namespace)
-        yield _reason(_words(message) if message else f"the {kind} {name} does not exist in {namespace}", fix, of)
+    needed = {f"{named.kind}/{named.name}": named for named in named_by_pods(case.snapshot)}
+    found = {of: "" for of in needed if case.live is not None and of in case.live.missing}
+    for pod, message in (*_waiting(case, {CONFIGURATION}), *_mounts(case)):
+        found = {f"{named.kind}/{named.name}": message for named in _named_in(pod, message)} | found
+    for of, message in found.items():
+        named, namespace = needed[of], case.snapshot.target.namespace
+        fix = creation(Reference(named.kind, named.name, named.keys, "", named.as_files), namespace)
+        yield _reason(_words(message) or f"the {named.kind} {named.name} does not exist in {namespace}", of, fix)
 
 
 def _named_in(pod: Body, message: str) -> list[NamedObject]:
-    """Return the Secrets and ConfigMaps of the pod that the kubelet names in its message."""
-    named = (each for each in named_objects(mapping(pod.get("spec"))) if each.kind in MADE_FIRST)
-    return [each for each in named if re.search(rf'["/ ]{re.escape(each.name)}(?=["\s]|$)', message)]
+    """Return the Secrets and ConfigMaps of the pod that the kubelet names in a message."""
+    named = (each for each in named_objects(mapping(pod.get("spec"))) if each.kind in MADE_FIRST and not each.optional)
+    return [each for each in named if re.search(rf'["/]{re.escape(each.name)}(?:"|\s|$)', message)]
 
 
-def _mounts(case: Case) -> Iterator[tuple[Body, str]]:
-    """Yield the newest mount that failed of each pod whose containers still wait for it, unless a read has found all
-    that the pod names."""
+def _mounts(case: _Case) -> Iterator[tuple[Body, str]]:
+    """Yield the newest message on a mount of each pod whose containers wait for it. An object that has been created
+    since then does not count."""
     for pod in case.pods:
-        own = [event for event in _events(case, {"FailedMount"}) if _of(event, pod)]
-        if own and _states(pod) and all("waiting" in state for state in _states(pod)):
-            message = str(own[-1].get("message"))
-            missing = None if case.live is None or case.live.drift is None else case.live.missing
-            if missing is None or any(f"{each.kind}/{each.name}" in missing for each in _named_in(pod, message)):
+        uid = _metadata(pod).get("uid")
+        own = [each for each in _events(case, {"FailedMount"}) if mapping(each.get("involvedObject")).get("uid") == uid]
+        if own and all("waiting" in state for state in _states(pod)):
+            message, live = str(own[-1].get("message")), case.live
+            named = {f"{each.kind}/{each.name}" for each in _named_in(pod, message)}
+            if live is None or live.drift is None or named & {*live.missing}:
                 yield pod, message
 
 
-def _images(case: Case) -> Iterator[Reason]:
-    fix = "correct `image`, or name a Secret for its registry in `image_pull_secrets`"
-    yield from _containers(case, IMAGE, "cannot pull its image", fix)
+def _containers(code: str) -> Finder:
+    """Return the finder of containers that wait for another reason than a missing object: each message once."""
 
+    def find(case: _Case) -> Iterator[Reason]:
+        what, states = WAITING[code]
+        pods = defaultdict[str, list[str]](list)
+        for pod, message in _waiting(case, states):
+            if not _named_in(pod, message):
+                pods[_words(message)].append(_name(pod))
+        for message, names in pods.items():
+            more = f" (and {len(names) - 1} more)" if names[1:] else ""
+            yield _reason(f"the pod {names[0]}{more} {what}: {message}", f"Pod/{names[0]}")
 
-def _refused_containers(case: Case) -> Iterator[Reason]:
-    yield from _containers(case, REFUSED, "cannot be created", "correct the experiment, then run `pulumi up`")
-
-
-def _containers(case: Case, states: Iterable[str], what: str, fix: str) -> Iterator[Reason]:
-    """Yield each message of a kubelet once, with the number of pods that have it."""
-    found = [
-        (_name(pod), state, _words(state.get("message") or state.get("reason")))
-        for pod, state in _waiting(case, states)
-        if not (state.get("reason") == CONFIGURATION and _named_in(pod, str(state.get("message"))))
-    ]
-    for message, pods in _grouped((message, pod) for pod, _, message in found).items():
-        more = f" (and {len(pods) - 1} more)" if len(pods) > 1 else ""
-        yield _reason(f"the pod {pods[0]}{more} {what}: {message}", fix, f"Pod/{pods[0]}")
+    return find
 
 
 # --- what others refuse, or do not do
 
 
-def _quota(case: Case) -> Iterator[Reason]:
-    fix = "wait until another job of the namespace ends, use fewer pods, or ask for a higher quota"
-    yield from _lacking(_is_of("ResourceQuota"), fix)(case)
-    if not any(lack.object.startswith("ResourceQuota/") for lack in case.lacks):
-        for message in _refusals(case):
-            if (quota := QUOTA.search(message)) is not None:
-                yield _reason(f"the API server refuses pods: {_words(message[quota.start() :])}", fix,
-                              f"ResourceQuota/{quota[1]}")  # fmt: skip
+def _denied(case: _Case) -> Iterator[Reason]:
+    """Yield why the API server or a webhook refuses the pods, but for a quota."""
+    message = _refusal(case)
+    if message and QUOTA.search(message) is None:
+        webhook = WEBHOOK.search(message)
+        by, of = ("the API server", "") if webhook is None else (f"the webhook {webhook[1]}", f"Webhook/{webhook[1]}")
+        yield _reason(f"{by} refuses the pods: {_words(message)}", of)
 
 
-def _denied(case: Case) -> Iterator[Reason]:
-    for message in _refusals(case):
-        if QUOTA.search(message) is None:
-            webhook = WEBHOOK.search(message)
-            by, of = ("the API server", "") if webhook is None else (f"the webhook {webhook[1]}", f"Webhook/{webhook[1]}")
-            fix = "correct the field that the message names, or ask the platform team"
-            yield _reason(f"{by} refuses the pods: {_words(message)}", fix, of)
+def _quota(case: _Case) -> Iterator[Reason]:
+    """Yield the quota by which the API server refuses the pods, unless the arithmetic has it."""
+    message = _refusal(case)
+    quota, known = QUOTA.search(message), {lack.object for lacks in case.lacks.values() for lack in lacks}
+    if quota is not None and (of := f"ResourceQuota/{quota[1]}") not in known:
+        yield _reason(f"the API server refuses the pods: {_words(message[quota.start() :])}", of)
 
 
-def _refusals(case: Case) -> Iterator[str]:
-    """Yield the newest message on pods that could not be created, if pods are missing and none was created after it."""
-    created = max((str(_metadata(pod).get("creationTimestamp")) for pod in case.pods), default="")
-    begun = str(_metadata(case.snapshot.job).get("creationTimestamp", ""))
-    found = [event for event in _events(case, NOT_CREATED) if event_time(event) >= max(created, begun)]
-    if found and len(case.pods) < _expected(case):
-        yield str(found[-1].get("message"))
+def _refusal(case: _Case) -> str:
+    """Return the newest message on pods that could not be created, "" if none are missing or one was created since."""
+    newest = max((str(_metadata(pod).get("creationTimestamp")) for pod in (case.snapshot.job, *case.pods)), default="")
+    events = [event for event in _events(case, NOT_CREATED) if event_time(event) >= newest]
+    expected = sum(need.every[POD_SLOTS] for need in case.estimate.jobs.needs) if case.estimate else None
+    return str(events[-1].get("message")) if events and (expected is None or len(case.pods) < expected) else ""
 
 
-def _expected(case: Case) -> float:
-    """Return how many pods the job has when all run."""
-    if case.estimate is None:
-        return float("inf")
-    return sum(float(need.every[POD_SLOTS]) for need in case.estimate.jobs.needs)
-
-
-def _kueue(case: Case) -> Iterator[Reason]:
-    """Yield why Kueue does not admit the job, in its own words."""
-    gang = case.snapshot.gang
+def _kueue(case: _Case) -> Iterator[Reason]:
+    gang, position = case.snapshot.gang, None if case.facts is None else case.facts.position
     if case.admission != defaults.KUEUE or gang is None or _condition(gang, "Admitted").get("status") == "True":
         return
-    of, position = f"Workload/{_name(gang)}", None if case.facts is None else case.facts.position
-    place = "position in the queue unknown" if position is None else f"position {position + 1} in the queue"
-    reserved = _condition(gang, "QuotaReserved")
+    of, reserved = f"Workload/{_name(gang)}", _condition(gang, "QuotaReserved")
     if reserved.get("status") != "True":
-        words = _words(reserved.get("message") or "it has not looked at the job yet")
-        yield _reason(f"Kueue has not admitted the job ({place}): {words}", "wait, or set `queue` to another one", of)
+        place = "unknown" if position is None else position + 1
+        words = _words(reserved.get("message") or "it has not considered the job yet")
+        yield _reason(f"Kueue has not admitted the job (position in the queue: {place}): {words}", of)
     for check in mappings(mapping(gang.get("status")).get("admissionChecks")):
-        if reserved.get("status") == "True" and check.get("state") != "Ready":
-            text = f"the admission check {check.get('name')} is {check.get('state')}: {_words(check.get('message'))}"
-            yield _reason(text, "wait, or ask the platform team", of)
+        if check.get("state") != "Ready" and reserved.get("status") == "True":
+            words = f"{check.get('state')}: {_words(check.get('message'))}"
+            yield _reason(f"the admission check {check.get('name')} is {words}", of)
 
 
-def _no_workload(case: Case) -> Iterator[Reason]:
-    waits = case.admission == defaults.KUEUE and case.snapshot.gang is None and case.read("gang") and not case.pods
-    if waits and case.silent(case.snapshot.job):
+def _no_workload(case: _Case) -> Iterator[Reason]:
+    missing = case.snapshot.gang is None and "gang" not in case.snapshot.not_read and not case.snapshot.pods
+    if case.admission == defaults.KUEUE and missing and case.is_old(case.snapshot.job):
         text = "Kueue has made no Workload for the job: it does not run, or does not manage jobs of this kind"
-        yield _reason(text, f"look at {_deployment(KUEUE_DEPLOYMENT)}, and at `integrations.frameworks` in its "
-                      "configuration", f"Deployment/{KUEUE_DEPLOYMENT.partition('/')[2]}")  # fmt: skip
+        yield _deployment(text, KUEUE)
 
 
-def _silent_controller(case: Case) -> Iterator[Reason]:
-    job, record = case.snapshot.job, case.snapshot.record
+def _silent(case: _Case) -> Iterator[Reason]:
+    job, record, gang = case.snapshot.job, case.snapshot.record, case.snapshot.gang
     backend = case.snapshot.target.environment.backend if record is None else record.backend
-    held = case.admission == defaults.KUEUE and (case.snapshot.gang is None or not _condition(case.snapshot.gang, "Admitted"))
-    if backend in BACKENDS and not held and not case.snapshot.pods and _is_empty(mapping(job).get("status")) and (
-        case.silent(job)
-    ):
-        place = BACKENDS[backend].CONTROLLER
-        text = f"{BACKENDS[backend].PROJECT} has done nothing with the job since it was created"
-        yield _reason(text, f"look at {_deployment(place)}", f"Deployment/{place.partition('/')[2]}")
+    held = case.admission == defaults.KUEUE and _condition(gang, "Admitted").get("status") != "True"
+    begun = held or case.snapshot.pods or not _is_empty(mapping(job).get("status"))
+    if backend in BACKENDS and not begun and case.is_old(job):
+        project = BACKENDS[backend].PROJECT
+        yield _deployment(f"{project} has done nothing with the job since its creation", BACKENDS[backend].CONTROLLER)
 
 
-def _scheduler(case: Case) -> Iterator[Reason]:
-    """Yield the scheduler's own words on the pods without a node, or on the gang; or that it has none."""
+def _deployment(text: str, place: str) -> Reason:
+    namespace, _, name = place.partition("/")
+    return _reason(text, f"Deployment/{name}", f"look at `kubectl get deployment {name} -n {namespace}`")
+
+
+def _scheduler(case: _Case) -> Iterator[Reason]:
+    """Yield what the scheduler reports of the pods without a node, or of their gang, or that it reports nothing."""
     conditions = [(pod, _condition(pod, "PodScheduled")) for pod in case.unplaced]
     words = Counter(_words(each.get("message")) for _, each in conditions if each.get("message"))
-    unseen = [pod for pod, each in conditions if not each and case.silent(pod)]
-    gang = max(mappings(mapping(mapping(case.snapshot.gang).get("status")).get("conditions")), default={},
-               key=lambda each: str(each.get("lastTransitionTime")))  # fmt: skip
-    fix = "correct the experiment, or wait"
+    unseen = [pod for pod, each in conditions if not each and case.is_old(pod)]
+    gang = mappings(mapping(mapping(case.snapshot.gang).get("status")).get("conditions"))
+    newest = max(gang, key=lambda each: str(each.get("lastTransitionTime")), default={})
     if words:
         (message, count), *_ = words.most_common(1)
-        yield _reason(f"the scheduler does not place {count} of {len(case.pods)} pods: {message}", fix)
+        yield _reason(f"the scheduler does not place {count} of {len(case.pods)} pods: {message}")
     elif unseen:
         scheduler = str(mapping(unseen[0].get("spec")).get("schedulerName"))
-        place = SCHEDULER_DEPLOYMENTS.get(scheduler)
-        look = f"look at {_deployment(place)}" if place else f"ask the platform team whether {scheduler} runs"
-        yield _reason(f"the scheduler {scheduler} has not looked at the pod {_name(unseen[0])}", look,
-                      f"Pod/{_name(unseen[0])}")  # fmt: skip
-    elif not case.pods and gang.get("type") == "Unschedulable" and gang.get("status") == "True":
-        text = f"the scheduler does not start the gang: {_words(gang.get('message'))}"
-        yield _reason(text, fix, f"PodGroup/{_name(case.snapshot.gang)}")
+        text = f"the scheduler {scheduler} has not considered the pod {_name(unseen[0])}"
+        yield _deployment(text, SCHEDULERS.get(scheduler, f"{defaults.KUBE_SYSTEM}/{scheduler}"))
+    elif not case.pods and newest.get("type") == "Unschedulable":
+        yield _reason(f"the scheduler does not start the gang: {_words(newest.get('message'))}",
+                      f"PodGroup/{_name(case.snapshot.gang)}")  # fmt: skip
 
 
 # --- preemption
 
 
 class Preemption(Struct, frozen=True):
-    """The last eviction of a job that does not run again yet. at: RFC 3339. by: the jobs that took its room, or run on
-    its nodes now."""
+    """The eviction of a job whose pods have not started again. at: RFC 3339. by: the jobs that took its room, or that
+    run on its nodes now."""
 
     at: str
     text: str
     by: tuple[str, ...] = ()
 
 
-UIDS = re.compile(r"UID: ([\w-]+), JobUID: ([\w-]+)")
-PATH = re.compile(r"preemptor path: (\S+);")
+PREEMPTOR = re.compile(r"JobUID: ([\w-]+)\).*preemptor path: (\S+);")
 
 
 def preemption(snapshot: Snapshot, facts: Facts | None = None) -> Preemption | None:
-    """Return how the job was evicted, until its pods start again; None if it was not."""
-    case = Case(snapshot, facts)
+    """Return how the job was evicted; None if it was not, or if its pods have started since."""
+    case = _Case(snapshot, facts)
     found = _evicted_by_kueue(case) if case.admission == defaults.KUEUE else _evicted_by_scheduler(case)
     started = max((str(mapping(pod.get("status")).get("startTime") or "") for pod in case.pods), default="")
     return None if found is None or started > found.at else found
 
 
-def _evicted_by_kueue(case: Case) -> Preemption | None:
+def _evicted_by_kueue(case: _Case) -> Preemption | None:
     condition = _condition(case.snapshot.gang, "Evicted")
     if condition.get("status") != "True":
         return None
-    at, message = str(condition.get("lastTransitionTime", "")), str(condition.get("message", ""))
-    if condition.get("reason") != "Preempted":
+    at, message = str(condition.get("lastTransitionTime")), str(condition.get("message"))
+    preemptor = PREEMPTOR.search(message)
+    if preemptor is None:
         return Preemption(at, f"evicted at {_clock(at, case)} by Kueue: {_words(message)}")
-    kueue, uids, path = None if case.live is None else case.live.kueue, UIDS.search(message), PATH.search(message)
-    job = "" if kueue is None or uids is None else kueue.jobs.get(uids[2], "")
-    unread = f"a job of {path[1]}" if path is not None else "another job"
-    return Preemption(at, f"preempted at {_clock(at, case)} by {job or unread}", (job,) if job else ())
+    kueue = None if case.live is None else case.live.kueue
+    job = None if kueue is None else kueue.jobs.get(preemptor[1])
+    by = f"a job in {preemptor[2]} that was not read" if job is None else job
+    return Preemption(at, f"preempted at {_clock(at, case)} by {by}", () if job is None else (job,))
 
 
-def _evicted_by_scheduler(case: Case) -> Preemption | None:
-    """Return the newest event of an eviction, which does not name the job that took the place."""
+def _evicted_by_scheduler(case: _Case) -> Preemption | None:
+    """Return the newest eviction. Its event does not name the job that took the room."""
     events = _events(case, EVICTIONS)
     if not events:
         return None
-    at, name = event_time(events[-1]), f"{case.snapshot.target.namespace}/{_name(case.snapshot.job)}"
-    nodes = frozenset() if case.facts is None else case.facts.nodes
-    live = () if case.live is None else case.live.nodes or ()
-    jobs = tuple(sorted({job for node in live if node.name in nodes for job in node.holders} - {name}))
-    word = "reclaimed" if "reclaim" in str(events[-1].get("message")) else "preempted"
+    at, own = event_time(events[-1]), f"{case.snapshot.target.namespace}/{_name(case.snapshot.job)}"
+    nodes = [] if case.facts is None else [
+        node for node in case.facts.live.nodes or () if node.name in case.facts.nodes
+    ]  # fmt: skip
+    jobs = tuple(sorted({job for node in nodes for job in node.holders} - {own}))
     more = f"; its nodes now run {list_names(jobs, MOST_NAMED)}" if jobs else ""
-    return Preemption(at, f"{word} at {_clock(at, case)}{more}", jobs)
+    how = "reclaimed" if "reclaim" in str(events[-1].get("message")) else "preempted"
+    return Preemption(at, f"{how} at {_clock(at, case)}{more}", jobs)
 
 
-def _clock(at: str, case: Case) -> str:
+def _clock(at: str, case: _Case) -> str:
     """Return the time for people, with the day unless it is today."""
     day, clock = at[:10], f"{at[11:16]} UTC"
     return clock if day == case.snapshot.read_at[:10] else f"{day} {clock}"
@@ -499,56 +439,25 @@ def _condition(body: Any, kind: str) -> Mapping[str, Any]:
 
 
 def _states(pod: Body) -> list[Mapping[str, Any]]:
-    status = mapping(pod.get("status"))
-    fields = ("initContainerStatuses", "containerStatuses")
+    status, fields = mapping(pod.get("status")), ("initContainerStatuses", "containerStatuses")
     return [mapping(each.get("state")) for field in fields for each in mappings(status.get(field))]
 
 
-def _waiting(case: Case, states: Iterable[str]) -> Iterator[tuple[Body, Mapping[str, Any]]]:
-    """Yield the containers that wait with one of these reasons now, each with its pod."""
+def _waiting(case: _Case, states: Iterable[str]) -> Iterator[tuple[Body, str]]:
+    """Yield the pod and the message of each container that waits for one of these reasons now."""
     for pod in case.pods:
-        waiting = (mapping(state.get("waiting")) for state in _states(pod))
-        yield from ((pod, each) for each in waiting if each.get("reason") in states)
+        waiting = [mapping(state.get("waiting")) for state in _states(pod)]
+        yield from ((pod, str(one.get("message") or one["reason"])) for one in waiting if one.get("reason") in states)
 
 
-def event_time(event: Body) -> str:
-    """Return when the event was last seen (RFC 3339)."""
-    times = (mapping(event.get("series")).get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
-    return str(next(filter(None, times), _metadata(event).get("creationTimestamp", "")))
-
-
-def _events(case: Case, kinds: Iterable[str]) -> list[Body]:
-    """Return the events of these reasons, oldest first."""
-    return sorted((event for event in case.snapshot.events if event.get("reason") in kinds), key=event_time)
-
-
-def _of(event: Body, body: Body) -> bool:
-    return mapping(event.get("involvedObject")).get("uid") == _metadata(body).get("uid")
-
-
-def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    for key, item in pairs:
-        groups.setdefault(key, []).append(item)
-    return groups
+def _events(case: _Case, kinds: Iterable[str]) -> list[Body]:
+    return [event for event in case.snapshot.events if event.get("reason") in kinds]
 
 
 def _words(text: object) -> str:
     """Return a text from elsewhere as a part of a sentence."""
     line = " ".join(without_credentials(str(text or "")).split()).rstrip(".")
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
-
-
-def _deployment(place: str) -> str:
-    namespace, _, name = place.partition("/")
-    return f"`kubectl get deployment {name} -n {namespace}`"
-
-
-def _time(text: object) -> datetime.datetime | None:
-    try:
-        return datetime.datetime.fromisoformat(str(text))
-    except ValueError:
-        return None
 
 
 def _is_empty(value: Any) -> bool:
@@ -558,46 +467,65 @@ def _is_empty(value: Any) -> bool:
 
 # --- the table
 
+Finder = Callable[[_Case], Iterable[Reason]]
+
+
+class Row(Struct, frozen=True):
+    """A reason. meaning: for the documentation. fix: unless the reason has another one. find: what else counts, apart
+    from shortages with this code. fallback: it counts only if no row before it has a reason."""
+
+    meaning: str
+    fix: str
+    find: Finder = lambda case: ()
+    fallback: bool = False
+
+
 _FEWER = "use fewer or smaller pods"
 _ENDS = f"wait until a holder ends, or {_FEWER}"
 
 CODES: Mapping[str, Row] = {
-    "queue-missing": Row("The queue does not exist.", _missing_queue),
-    "queue-closed": Row("The queue is closed or stopped.", _closed_queue),
-    "queue-full": Row(
-        "The queue has too little left.",
-        _lacking(_is_of("Queue", "ClusterQueue"), f"{_ENDS}, or set `queue` to another one"),
+    "queue-missing": Row("The queue does not exist", "ask the platform team for it", _missing_queue),
+    "queue-closed": Row(
+        "The queue is closed or stopped",
+        "wait, set `queue` to another one, or ask the platform team to open it",
+        _closed_queue,
     ),
+    "queue-full": Row("The queue has too little left", f"{_ENDS}, or set `queue` to another one"),
     "queue-borrowed": Row(
-        "Jobs of queues above their share hold the room.",
-        _lacking(_is_borrowed, "wait until Volcano reclaims it, or ask the platform team whether `reclaim` is on"),
+        "Jobs of queues above their share hold the room",
+        "wait until Volcano reclaims the room, or ask the platform team whether its action `reclaim` is on",
     ),
     "never-fits": Row(
-        "The pods are larger than the nodes, the queue or the quota.",
-        _lacking(
-            lambda case, lack: lack.verdict == "never" and bool(lack.resource),
-            f"{_FEWER}, or ask the platform team for more",
-        ),
+        "Nodes, queue or quota are too small, even without other jobs", f"{_FEWER}, or ask the platform team for more"
     ),
-    "nodes-full": Row("Other jobs hold the nodes.", _lacking(_is_of_nodes, _ENDS)),
-    "gang-short": Row("Some pods of the gang are missing or have no place.", _short_gang),
+    "nodes-full": Row("Other jobs hold the nodes", _ENDS),
+    "gang-short": Row("Some pods of the gang have no place, or do not exist", _ENDS, _short_gang),
     "no-node": Row(
-        "No node admits the pods: labels, taints, or cordoned nodes.",
-        _lacking(
-            lambda case, lack: lack.verdict == "never" and not lack.resource,
-            "correct `node_selector` or `tolerations`, or ask the platform team for such a node",
-        ),
+        "No node admits the pods: labels, taints, or cordoned nodes",
+        "correct `node_selector` or `tolerations`, or ask the platform team for such a node",
     ),
-    "claim-unbound": Row("A claim does not exist, or has no volume.", _unbound_claims),
-    "object-missing": Row("A Secret or ConfigMap, or its key, does not exist.", _missing_objects),
-    "image": Row("An image cannot be pulled.", _images),
-    "container-refused": Row("The node cannot create a container.", _refused_containers),
-    "denied": Row("A webhook or the API server refuses the pods.", _denied),
-    "quota": Row("A ResourceQuota has too little left.", _quota),
-    "kueue": Row("Kueue has not admitted the job, in its own words.", _kueue),
-    "no-workload": Row("Kueue has made no Workload for the job.", _no_workload),
-    "silent": Row("The operator has done nothing with the job.", _silent_controller),
-    "behind": Row("The pods fit, and other jobs wait too.", _behind, fallback=True),
-    "scheduler": Row("The scheduler's own words; nothing else explains them.", _scheduler, fallback=True),
+    "claim-unbound": Row(
+        "A claim does not exist, or has no volume", "wait, or look at `kubectl describe pvc`", _claims
+    ),
+    "object-missing": Row("A Secret or ConfigMap, or its key, does not exist", "create it", _missing_objects),
+    "image": Row(
+        "An image cannot be pulled",
+        "correct `image`, or name the Secret of its registry in `image_pull_secrets`",
+        _containers("image"),
+    ),
+    "container-refused": Row(
+        "A node cannot start a container", "correct the experiment", _containers("container-refused")
+    ),
+    "denied": Row(
+        "A webhook or the API server refuses the pods",
+        "correct what the message names, or ask the platform team",
+        _denied,
+    ),
+    "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or ask for a higher quota", _quota),
+    "kueue": Row("Kueue's own reason", "wait, or set `queue` to another one", _kueue),
+    "no-workload": Row("Kueue has made no Workload", "ask the platform team", _no_workload),
+    "silent": Row("The operator has done nothing with the job", "ask the platform team", _silent),
+    "behind": Row("The pods fit, and other jobs wait too", "wait", _behind, fallback=True),
+    "scheduler": Row("The scheduler's own reason", "wait, or correct the experiment", _scheduler, fallback=True),
 }
 """All reasons by code, in the order in which they are shown."""
