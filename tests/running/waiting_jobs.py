@@ -36,9 +36,8 @@ def pods_of(job: RenderedJob) -> list[dict[str, Any]]:
     """The pods as the job's controller makes them; none has a node."""
     backend = BACKENDS[job.plan.backend]
     pods, _ = backend.pods(job.plan, job.manifests)
-    return [
-        identified(pod, f"pod-{index}", CREATED) | {"status": {"phase": "Pending"}} for index, pod in enumerate(pods)
-    ]
+    waiting = {"status": {"phase": "Pending"}}
+    return [identified(pod, f"pod-{index}", CREATED) | waiting for index, pod in enumerate(pods)]
 
 
 def identified(body: dict[str, Any], uid: str, created: str = BEGUN) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.facts import AppliedObject, LiveFacts
 from trainform.cluster.live import LiveReads
 from trainform.cluster.operators import KUEUE
+from trainform.cluster.pod_references import CLAIM
 from trainform.manifests.manifest import mapping
 from trainform.manifests.templates import NamedObject, Template, named_objects
 from trainform.review.context import JobReview
@@ -21,9 +22,9 @@ from trainform.review.preview import State, Step
 from trainform.running.snapshot import Body, Snapshot
 
 EVICTIONS = frozenset({"Evict", "Preempted"})  # events of Volcano's scheduler, and of Kubernetes'
-MADE_FIRST = ("Secret", "ConfigMap")  # kinds that pods name and somebody creates before
+MADE_FIRST = ("Secret", "ConfigMap", CLAIM)  # kinds that must exist before a pod that names them starts
 POSITIONS, PLACED = "positions in the queue", "earlier nodes of the pods"
-_NOT_READ = {"drift": "Secrets and ConfigMaps"}  # `LiveReads` compares objects; only their existence counts here
+_NOT_READ = {"drift": "objects that the pods name"}  # `LiveReads` compares objects; only their existence counts here
 
 
 class Facts(Struct, frozen=True):

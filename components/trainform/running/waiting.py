@@ -19,7 +19,7 @@ from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
 from trainform.cluster.facts import LiveFacts
-from trainform.cluster.held import ENDED
+from trainform.cluster.phases import ENDED_PODS, PodState, pod_state
 from trainform.cluster.pod_references import CLAIM, Reference, creation
 from trainform.errors import list_names, without_credentials
 from trainform.manifests.manifest import mapping, mappings
@@ -90,15 +90,13 @@ class _Case:
 
     @functools.cached_property
     def pods(self) -> list[Body]:
-        """Return the pods that have not ended."""
-        ended = (mapping(pod.get("status")).get("phase") in ENDED for pod in self.snapshot.pods)
-        live = zip(self.snapshot.pods, ended, strict=True)
-        return [pod for pod, is_ended in live if not is_ended and not _metadata(pod).get("deletionTimestamp")]
+        """Return the pods that have not ended, and do not end now."""
+        return [pod for pod in self.snapshot.pods if pod_state(pod) not in (*ENDED_PODS, PodState.ENDING)]
 
     @functools.cached_property
     def unplaced(self) -> list[Body]:
         """Return the pods that have no node yet."""
-        return [pod for pod in self.pods if not mapping(pod.get("spec")).get("nodeName")]
+        return [pod for pod in self.pods if pod_state(pod) == PodState.WAITING]
 
     @functools.cached_property
     def estimate(self) -> Estimate | None:
@@ -215,26 +213,22 @@ def _behind(case: _Case) -> Iterator[Reason]:
 # --- what the pods need
 
 
-def _claims(case: _Case) -> Iterator[Reason]:
-    claims, namespace = {_name(claim): claim for claim in case.snapshot.claims}, case.snapshot.target.namespace
+def _unbound_claims(case: _Case) -> Iterator[Reason]:
     words = [str(_condition(pod, "PodScheduled").get("message")) for pod in case.unplaced]
-    needed = sorted({named.name for named in named_by_pods(case.snapshot) if named.kind == CLAIM})
-    for name in needed if "claims" not in case.snapshot.not_read else ():
-        of, claim = f"{CLAIM}/{name}", mapping(claims.get(name))
-        phase, annotations = mapping(claim.get("status")).get("phase"), mapping(_metadata(claim).get("annotations"))
-        spec = mapping(claim.get("spec"))
-        size = mapping(mapping(spec.get("resources")).get("requests")).get("storage")
+    for claim in case.snapshot.claims:
+        phase, spec = mapping(claim.get("status")).get("phase"), mapping(claim.get("spec"))
+        chosen = "volume.kubernetes.io/selected-node" in mapping(_metadata(claim).get("annotations"))
         # the class may wait for the first pod: then the claim has no volume until the scheduler chooses a node
-        waits = "volume.kubernetes.io/selected-node" in annotations or any("unbound immediate" in one for one in words)
-        if name not in claims:
-            yield _reason(f"the claim {name} does not exist in {namespace}", of, "run `pulumi up`, or create the claim")
-        elif phase == "Lost" or (phase == "Pending" and waits):
-            what = "has lost its volume" if phase == "Lost" else "has no volume yet"
-            yield _reason(f"the claim {name} ({size}, class {spec.get('storageClassName')}) {what}", of)
+        waits = phase == "Pending" and (chosen or any("unbound immediate" in one for one in words))
+        if waits or phase == "Lost":
+            size = mapping(mapping(spec.get("resources")).get("requests")).get("storage")
+            what = "has no volume yet" if waits else "has lost its volume"
+            text = f"the claim {_name(claim)} ({size}, class {spec.get('storageClassName')}) {what}"
+            yield _reason(text, f"{CLAIM}/{_name(claim)}")
 
 
 def _missing_objects(case: _Case) -> Iterator[Reason]:
-    """Yield the Secrets and ConfigMaps that do not exist, by a read or by the kubelet, each once."""
+    """Yield the objects that do not exist, by a read or by the kubelet, each once."""
     needed = {f"{named.kind}/{named.name}": named for named in named_by_pods(case.snapshot)}
     found = {of: "" for of in needed if case.live is not None and of in case.live.missing}
     for pod, message in (*_waiting(case, {CONFIGURATION}), *_mounts(case)):
@@ -246,7 +240,7 @@ def _missing_objects(case: _Case) -> Iterator[Reason]:
 
 
 def _named_in(pod: Body, message: str) -> list[NamedObject]:
-    """Return the Secrets and ConfigMaps of the pod that the kubelet names in a message."""
+    """Return the objects of the pod that the kubelet names in a message."""
     named = (each for each in named_objects(mapping(pod.get("spec"))) if each.kind in MADE_FIRST and not each.optional)
     return [each for each in named if re.search(rf'["/]{re.escape(each.name)}(?:"|\s|$)', message)]
 
@@ -504,10 +498,8 @@ CODES: Mapping[str, Row] = {
         "No node admits the pods: labels, taints, or cordoned nodes",
         "correct `node_selector` or `tolerations`, or ask the platform team for such a node",
     ),
-    "claim-unbound": Row(
-        "A claim does not exist, or has no volume", "wait, or look at `kubectl describe pvc`", _claims
-    ),
-    "object-missing": Row("A Secret or ConfigMap, or its key, does not exist", "create it", _missing_objects),
+    "claim-unbound": Row("A claim has no volume", "wait, or look at `kubectl describe pvc`", _unbound_claims),
+    "object-missing": Row("A Secret, ConfigMap or claim, or its key, does not exist", "create it", _missing_objects),
     "image": Row(
         "An image cannot be pulled",
         "correct `image`, or name the Secret of its registry in `image_pull_secrets`",
