@@ -191,6 +191,15 @@ def test_a_controller_that_does_not_run() -> None:
     assert codes(structs.replace(silent, read_at="2026-11-27T14:00:20Z")) == []
 
 
+def test_without_the_job_object_its_pods_and_its_record_count() -> None:
+    """The role `view` does not cover jobs of every operator."""
+    hidden = {"job": "this account has no permission to read the job", "gang": "this account has no permission"}
+    pods = [unplaced(pod, "0/4 nodes are unavailable") for pod in pods_of(JOB)]
+    unread = snapshot(JOB, job=None, gang=None, pods=pods, not_read=hidden)
+    assert codes(unread, no_facts(nodes="forbidden")) == ["scheduler"]
+    assert codes(unread, facts(*FULL, queues=NIGHT)) == ["nodes-full"]
+
+
 # --- what the pods need
 
 SECRET = {"env": {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}}

@@ -52,8 +52,9 @@ def reasons(snapshot: Snapshot, facts: Facts | None = None) -> tuple[Reason, ...
     """Return why the job waits: first what waiting does not solve, then in the order of the table. Empty if that is
     unknown."""
     case, found = _Case(snapshot, facts), list[Reason]()
+    gone = snapshot.job is None and "job" not in snapshot.not_read
     for code, row in CODES.items():
-        if snapshot.job is None or (row.fallback and found):
+        if gone or (row.fallback and found):
             continue
         here = (*(_shortage(case, lack) for lack in case.lacks.get(code, ())), *row.find(case))
         found += [structs.replace(each, code=code, fix=each.fix or row.fix) for each in here]
@@ -82,11 +83,12 @@ class _Case:
     @functools.cached_property
     def queue(self) -> str:
         """Return KIND/NAME of its queue; "" if it waits in none."""
-        review = review_of(self.snapshot)
-        if self.admission == defaults.KUEUE:
-            return f"LocalQueue/{name}" if (name := local_queue_of(review, after=True)) else ""
-        waits = self.admission == defaults.VOLCANO
-        return f"Queue/{name}" if waits and (name := queue_of(review, after=True)) else ""
+        if self.admission == defaults.NONE:
+            return ""
+        review, kueue = review_of(self.snapshot), self.admission == defaults.KUEUE
+        recorded = "" if self.snapshot.record is None else self.snapshot.record.queue
+        name = (local_queue_of if kueue else queue_of)(review, after=True) or recorded
+        return f"{'LocalQueue' if kueue else 'Queue'}/{name}" if name else ""
 
     @functools.cached_property
     def pods(self) -> list[Body]:
@@ -296,7 +298,7 @@ def _quota(case: _Case) -> Iterator[Reason]:
 
 def _refusal(case: _Case) -> str:
     """Return the newest message on pods that could not be created, "" if none are missing or one was created since."""
-    newest = max((str(_metadata(pod).get("creationTimestamp")) for pod in (case.snapshot.job, *case.pods)), default="")
+    newest = max(str(_metadata(body).get("creationTimestamp", "")) for body in (case.snapshot.job, *case.pods))
     events = [event for event in _events(case, NOT_CREATED) if event_time(event) >= newest]
     expected = sum(need.every[POD_SLOTS] for need in case.estimate.jobs.needs) if case.estimate else None
     return str(events[-1].get("message")) if events and (expected is None or len(case.pods) < expected) else ""
