@@ -28,6 +28,7 @@ from tests.running.waiting_jobs import (
 )
 from tests.support.repository import ROOT
 from trainform.cluster.facts import LiveClusterQueue, LiveKueue, LiveQuota
+from trainform.running.facts import UNREAD
 from trainform.running.model import Holder
 from trainform.running.waiting import CODES, preemption, reasons
 
@@ -36,7 +37,7 @@ FULL = [live_node(f"node-{index}", {BERT: 8}) for index in range(4)]
 NIGHT = (live_queue("night"),)
 
 
-def only(given: Any, known: Any = None) -> Any:
+def only(given: Any, known: Any = UNREAD) -> Any:
     """The one reason; fails where there are more."""
     found = reasons(given, known)
     assert [reason.code for reason in found] == [found[0].code]

@@ -12,7 +12,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.cluster.facts import LiveFacts
 from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body
-from trainform.running.facts import Facts
+from trainform.running.facts import UNREAD, Facts
 from trainform.running.snapshot import Snapshot, Target
 from trainform.running.waiting import reasons
 from trainform.spec.environment import Environment
@@ -99,5 +99,5 @@ def no_facts(**not_read: str) -> Facts:
     return Facts(LiveFacts(NOW, not_read=not_read))
 
 
-def codes(snapshot: Snapshot, known: Facts | None = None) -> list[str]:
+def codes(snapshot: Snapshot, known: Facts = UNREAD) -> list[str]:
     return [reason.code for reason in reasons(snapshot, known)]

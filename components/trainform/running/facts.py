@@ -24,7 +24,8 @@ from trainform.running.snapshot import Body, Snapshot
 EVICTIONS = frozenset({"Evict", "Preempted"})  # events of Volcano's scheduler, and of Kubernetes'
 MADE_FIRST = ("Secret", "ConfigMap", CLAIM)  # kinds that must exist before a pod that names them starts
 POSITIONS, PLACED = "positions in the queue", "earlier nodes of the pods"
-_NOT_READ = {"drift": "objects that the pods name"}  # `LiveReads` compares objects; only their existence counts here
+NAMED = "objects that the pods name"
+_NOT_READ = {"drift": NAMED}  # `LiveReads` compares objects; only their existence counts here
 
 
 class Facts(Struct, frozen=True):
@@ -34,6 +35,10 @@ class Facts(Struct, frozen=True):
     live: LiveFacts
     position: int | None = None
     nodes: frozenset[str] = frozenset()
+
+
+UNREAD = Facts(LiveFacts(""))
+"""No facts."""
 
 
 def read_facts(snapshot: Snapshot, seconds: float) -> Facts:

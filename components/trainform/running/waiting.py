@@ -10,15 +10,14 @@ import datetime
 import functools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.backend import BACKENDS
+from trainform.backends.backend import BACKENDS, value_at
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
-from trainform.cluster.facts import LiveFacts
 from trainform.cluster.phases import ENDED_PODS, PodState, pod_state
 from trainform.cluster.pod_references import CLAIM, Reference, creation
 from trainform.errors import list_names, without_credentials
@@ -28,9 +27,9 @@ from trainform.review.capacity import Estimate
 from trainform.review.context import Context
 from trainform.review.job_objects import local_queue_of, queue_of
 from trainform.review.pod_limits import MOST_NAMED, Lack
-from trainform.review.pod_needs import need_of
+from trainform.review.pod_needs import Need, need_of
 from trainform.review.preview import Preview
-from trainform.running.facts import EVICTIONS, MADE_FIRST, Facts, admission_of, named_by_pods, review_of
+from trainform.running.facts import EVICTIONS, MADE_FIRST, NAMED, UNREAD, Facts, admission_of, named_by_pods, review_of
 from trainform.running.model import Holder, Reason
 from trainform.running.read import event_time
 from trainform.running.snapshot import Body, Snapshot
@@ -48,16 +47,15 @@ KUEUE = "kueue-system/kueue-controller-manager"
 SCHEDULERS = {"volcano": "volcano-system/volcano-scheduler"}
 
 
-def reasons(snapshot: Snapshot, facts: Facts | None = None) -> tuple[Reason, ...]:
+def reasons(snapshot: Snapshot, facts: Facts = UNREAD) -> tuple[Reason, ...]:
     """Return why the job waits: first what waiting does not solve, then in the order of the table. Empty if that is
     unknown."""
     case, found = _Case(snapshot, facts), list[Reason]()
     gone = snapshot.job is None and "job" not in snapshot.not_read
     for code, row in CODES.items():
-        if gone or (row.fallback and found):
-            continue
-        here = (*(_shortage(case, lack) for lack in case.lacks.get(code, ())), *row.find(case))
-        found += [structs.replace(each, code=code, fix=each.fix or row.fix) for each in here]
+        if not gone and not (row.fallback and found):
+            here = (*case.shortages.get(code, ()), *row.find(case))
+            found += [structs.replace(each, code=code, fix=each.fix or row.fix) for each in here]
     return tuple(sorted(found, key=lambda reason: not reason.never))
 
 
@@ -70,25 +68,20 @@ class _Case:
     """A job that waits, and the facts about it."""
 
     snapshot: Snapshot
-    facts: Facts | None
-
-    @property
-    def live(self) -> LiveFacts | None:
-        return None if self.facts is None else self.facts.live
+    facts: Facts
 
     @functools.cached_property
     def admission(self) -> str:
         return admission_of(self.snapshot)
 
     @functools.cached_property
-    def queue(self) -> str:
-        """Return KIND/NAME of its queue; "" if it waits in none."""
+    def queue(self) -> tuple[str, str]:
+        """Return kind and name of its queue; two empty texts if it waits in none."""
+        kueue, record = self.admission == defaults.KUEUE, self.snapshot.record
         if self.admission == defaults.NONE:
-            return ""
-        review, kueue = review_of(self.snapshot), self.admission == defaults.KUEUE
-        recorded = "" if self.snapshot.record is None else self.snapshot.record.queue
-        name = (local_queue_of if kueue else queue_of)(review, after=True) or recorded
-        return f"{'LocalQueue' if kueue else 'Queue'}/{name}" if name else ""
+            return "", ""
+        name = (local_queue_of if kueue else queue_of)(review_of(self.snapshot), after=True)
+        return "LocalQueue" if kueue else "Queue", name or ("" if record is None else record.queue)
 
     @functools.cached_property
     def pods(self) -> list[Body]:
@@ -102,58 +95,54 @@ class _Case:
 
     @functools.cached_property
     def estimate(self) -> Estimate | None:
-        """Return the room for its pods; None if the pods or the cluster are unknown."""
+        """Return the room for its pods; None if the pods are unknown."""
         review, target = review_of(self.snapshot), self.snapshot.target
-        context = Context(target.stack, Preview("stream", review.steps), (review,), target.environment, self.live)
-        need = need_of(review, context) if self.live is not None else None
+        preview = Preview("stream", review.steps)
+        context = Context(target.stack, preview, (review,), target.environment, self.facts.live)
+        need = need_of(review, context)
         return None if need is None or not need.pods else Estimate(context, [need])
 
     @functools.cached_property
-    def lacks(self) -> dict[str, list[Lack]]:
-        """Return what the pods without a node lack, by the code of the reason."""
-        found: dict[str, list[Lack]] = {}
-        if self.estimate is not None:
-            (need,), placed = self.estimate.jobs.needs, len(self.pods) - len(self.unplaced)
+    def shortages(self) -> Mapping[str, Sequence[Reason]]:
+        """Return what the pods without a node lack, by code."""
+        found = defaultdict[str, list[Reason]](list)
+        for need in self.estimate.jobs.needs if self.estimate else ():
+            placed = len(self.pods) - len(self.unplaced)
             gang = placed < need.gang[POD_SLOTS]
-            for lack in self.estimate.lacks() if placed < need.every[POD_SLOTS] else ():
+            for lack in self.estimate.lacks() if self.estimate and placed < need.every[POD_SLOTS] else ():
                 if lack.verdict in ("never", "later") and (gang or lack.part):
-                    found.setdefault(_code_of(self, lack), []).append(lack)
+                    code, reason = _shortage(self.estimate, need, lack)
+                    found[code].append(reason)
         return found
 
     def is_old(self, body: Body | None) -> bool:
         """Return True if the object has existed for longer than a controller needs."""
         least = (datetime.datetime.fromisoformat(self.snapshot.read_at) - SILENT).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return "" < str(_metadata(body).get("creationTimestamp", "")) < least
+        return "" < _text(body, "metadata.creationTimestamp") < least
 
 
 # --- queues, quotas and nodes
 
 
-def _code_of(case: _Case, lack: Lack) -> str:
-    """Return the code of a shortage."""
-    kind = lack.object.partition("/")[0]
+def _shortage(estimate: Estimate, need: Need, lack: Lack) -> tuple[str, Reason]:
+    """Return the reason of a shortage, with its code."""
+    never, kind = lack.verdict == "never", lack.object.partition("/")[0]
     if not lack.resource:
-        return "queue-closed" if kind else "no-node"
-    if lack.verdict == "never":
-        return "never-fits"
-    if kind:
-        return "quota" if kind == "ResourceQuota" else "queue-full"
-    owners = {case.estimate.queue_of[job].name for job in case.estimate.evicts(lack)} if case.estimate else set()
-    if owners - {case.queue.partition("/")[2]}:
-        return "queue-borrowed"
-    fitting, gang = _fitting(case)
-    return "gang-short" if case.queue and 0 < fitting < gang else "nodes-full"
-
-
-def _shortage(case: _Case, lack: Lack) -> Reason:
-    never, estimate = lack.verdict == "never", case.estimate
-    if estimate is None or not lack.resource:
-        return _reason(lack.reason, lack.object, never=never)
-    largest, facts = "" if lack.largest is None else spelled(lack.resource, lack.largest), list[str]()
-    if largest and not never:
-        facts = ["{} of {} pods fit".format(*_fitting(case))]
-        facts += [f"the largest free node has {largest}"] if lack.largest and lack.each <= lack.largest else []
-    return _reason(
+        return "queue-closed" if kind else "no-node", _reason(lack.reason, lack.object, never=never)
+    fitting = sum(min(estimate.role(pods).fit, pods.gang) for pods in need.pods)
+    gang = sum(pods.gang for pods in need.pods)
+    if never:
+        code = "never-fits"
+    elif kind:
+        code = "quota" if kind == "ResourceQuota" else "queue-full"
+    elif {estimate.queue_of[job].name for job in estimate.evicts(lack)} - {need.queue}:
+        code = "queue-borrowed"
+    else:
+        code = "gang-short" if (need.queue or need.local_queue) and 0 < fitting < gang else "nodes-full"
+    facts = [] if kind or never else [f"{fitting} of {gang} pods fit"]
+    largest = "" if lack.largest is None else spelled(lack.resource, lack.largest)
+    facts += [f"the largest free node has {largest}"] if facts and lack.largest and lack.each <= lack.largest else []
+    return code, _reason(
         f"{lack.reason}{f' ({list_names(facts)})' if facts else ''}",
         lack.object,
         never=never,
@@ -165,50 +154,40 @@ def _shortage(case: _Case, lack: Lack) -> Reason:
     )
 
 
-def _fitting(case: _Case) -> tuple[int, int]:
-    """Return how many pods of the gang fit now, those of each role alone, and how many pods the gang has."""
-    pods = [each for need in case.estimate.jobs.needs for each in need.pods] if case.estimate else []
-    fitting = sum(min(case.estimate.role(each).fit, each.gang) for each in pods) if case.estimate else 0
-    return fitting, sum(each.gang for each in pods)
-
-
 def _missing_queue(case: _Case) -> Iterator[Reason]:
-    (kind, _, name), record, known = case.queue.partition("/"), case.snapshot.record, set[str]()
-    if case.live is not None and case.live.queues is not None and kind == "Queue":
-        known = {queue.name for queue in (*case.live.queues, *case.live.other_queues)}
+    (kind, name), record, live = case.queue, case.snapshot.record, case.facts.live
+    known = {each.name for each in (*(live.queues or ()), *live.other_queues)} if kind == "Queue" else set()
     asked = record is not None and record.queue == name and "queue" not in case.snapshot.not_read
     if name and name not in known and case.snapshot.queue is None and (asked or known):
         others = list_names(sorted(known - {defaults.ROOT_QUEUE}))
         fix = f"set `queue` to {f'one of {others}' if others else 'another one'}, or ask the platform team for {name}"
-        yield _reason(f"the {kind} {name} does not exist", case.queue, fix)
+        yield _reason(f"the {kind} {name} does not exist", f"{kind}/{name}", fix)
 
 
 def _closed_queue(case: _Case) -> Iterator[Reason]:
-    (kind, _, name), queue = case.queue.partition("/"), case.snapshot.queue
-    state = mapping(mapping(queue).get("status")).get("state")
-    if kind == "Queue" and state not in (None, "", "Open"):
-        yield _reason(f"the queue {name} is in the state {state} and starts no jobs", case.queue)
-    active = _condition(queue, "Active")
-    if active.get("status") == "False" and "queue-closed" not in case.lacks:
-        yield _reason(f"the {kind} {name} is not active: {_words(active.get('message'))}", case.queue)
+    (kind, name), state = case.queue, _text(case.snapshot.queue, "status.state")
+    if kind == "Queue" and state not in ("", "Open"):
+        yield _reason(f"the queue {name} is in the state {state} and starts no jobs", f"{kind}/{name}")
+    active = _condition(case.snapshot.queue, "Active")
+    if active.get("status") == "False" and "queue-closed" not in case.shortages:
+        yield _reason(f"the {kind} {name} is not active: {_words(active.get('message'))}", f"{kind}/{name}")
 
 
 def _short_gang(case: _Case) -> Iterator[Reason]:
     """Yield a gang whose pods are not all created, or, by the scheduler's conditions, do not all have a place."""
-    needed = mapping(mapping(case.snapshot.gang).get("spec")).get("minMember")
-    if case.admission != defaults.VOLCANO or not isinstance(needed, int) or case.lacks or not case.unplaced:
-        return
-    of, existing = f"PodGroup/{_name(case.snapshot.gang)}", len(case.pods)
+    needed, existing = value_at(case.snapshot.gang, "spec.minMember"), len(case.pods)
     placed = sum(_condition(pod, "PodScheduled").get("reason") == "Schedulable" for pod in case.pods)
-    if existing < needed and case.is_old(case.snapshot.job):
-        yield _reason(f"the gang is short by {needed - existing}: {existing} of its {needed} pods exist", of)
-    elif 0 < placed < needed:
-        yield _reason(f"the gang is short by {needed - placed}: {placed} of its {needed} pods have a place", of)
+    if needed is None or case.shortages or not case.unplaced:
+        return
+    what, number = ("have a place", placed) if placed else ("exist", existing)
+    if number < needed and (placed or case.is_old(case.snapshot.job)):
+        text = f"the gang is short by {needed - number}: {number} of its {needed} pods {what}"
+        yield _reason(text, f"PodGroup/{_name(case.snapshot.gang)}")
 
 
 def _behind(case: _Case) -> Iterator[Reason]:
-    waits = case.estimate is not None and not case.lacks and case.unplaced == case.pods
-    if case.estimate is not None and waits and (ahead := case.estimate.ahead()):
+    ahead = case.estimate.ahead() if case.estimate and case.unplaced == case.pods else []
+    if ahead:
         yield _reason(f"the pods fit, and {list_names(ahead, MOST_NAMED)} may take the room first")
 
 
@@ -218,21 +197,22 @@ def _behind(case: _Case) -> Iterator[Reason]:
 def _unbound_claims(case: _Case) -> Iterator[Reason]:
     words = [str(_condition(pod, "PodScheduled").get("message")) for pod in case.unplaced]
     for claim in case.snapshot.claims:
-        phase, spec = mapping(claim.get("status")).get("phase"), mapping(claim.get("spec"))
-        chosen = "volume.kubernetes.io/selected-node" in mapping(_metadata(claim).get("annotations"))
+        phase, name = _text(claim, "status.phase"), _name(claim)
+        chosen = "volume.kubernetes.io/selected-node" in mapping(value_at(claim, "metadata.annotations"))
         # the class may wait for the first pod: then the claim has no volume until the scheduler chooses a node
-        waits = phase == "Pending" and (chosen or any("unbound immediate" in one for one in words))
-        if waits or phase == "Lost":
-            size = mapping(mapping(spec.get("resources")).get("requests")).get("storage")
-            what = "has no volume yet" if waits else "has lost its volume"
-            text = f"the claim {_name(claim)} ({size}, class {spec.get('storageClassName')}) {what}"
-            yield _reason(text, f"{CLAIM}/{_name(claim)}")
+        if phase == "Lost" or (phase == "Pending" and (chosen or any("unbound immediate" in each for each in words))):
+            size, of_class = (
+                value_at(claim, "spec.resources.requests.storage"),
+                value_at(claim, "spec.storageClassName"),
+            )
+            what = "has lost its volume" if phase == "Lost" else "has no volume yet"
+            yield _reason(f"the claim {name} ({size}, class {of_class}) {what}", f"{CLAIM}/{name}")
 
 
 def _missing_objects(case: _Case) -> Iterator[Reason]:
     """Yield the objects that do not exist, by a read or by the kubelet, each once."""
     needed = {f"{named.kind}/{named.name}": named for named in named_by_pods(case.snapshot)}
-    found = {of: "" for of in needed if case.live is not None and of in case.live.missing}
+    found = {of: "" for of in needed if of in case.facts.live.missing}
     for pod, message in (*_waiting(case, {CONFIGURATION}), *_mounts(case)):
         found = {f"{named.kind}/{named.name}": message for named in _named_in(pod, message)} | found
     for of, message in found.items():
@@ -248,15 +228,15 @@ def _named_in(pod: Body, message: str) -> list[NamedObject]:
 
 
 def _mounts(case: _Case) -> Iterator[tuple[Body, str]]:
-    """Yield the newest message on a mount of each pod whose containers wait for it. An object that has been created
-    since then does not count."""
+    """Yield the newest message on a mount of each pod whose containers wait for it, unless all objects that it names
+    exist by now."""
+    live = case.facts.live
     for pod in case.pods:
-        uid = _metadata(pod).get("uid")
-        own = [each for each in _events(case, {"FailedMount"}) if mapping(each.get("involvedObject")).get("uid") == uid]
+        own = [event for event in _events(case, {"FailedMount"}) if _is_of(event, pod)]
         if own and all("waiting" in state for state in _states(pod)):
-            message, live = str(own[-1].get("message")), case.live
+            message = _text(own[-1], "message")
             named = {f"{each.kind}/{each.name}" for each in _named_in(pod, message)}
-            if live is None or live.drift is None or named & {*live.missing}:
+            if live.drift is None or NAMED in live.not_read or named & {*live.missing}:
                 yield pod, message
 
 
@@ -291,21 +271,21 @@ def _denied(case: _Case) -> Iterator[Reason]:
 def _quota(case: _Case) -> Iterator[Reason]:
     """Yield the quota by which the API server refuses the pods, unless the arithmetic has it."""
     message = _refusal(case)
-    quota, known = QUOTA.search(message), {lack.object for lacks in case.lacks.values() for lack in lacks}
+    quota, known = QUOTA.search(message), {each.object for found in case.shortages.values() for each in found}
     if quota is not None and (of := f"ResourceQuota/{quota[1]}") not in known:
         yield _reason(f"the API server refuses the pods: {_words(message[quota.start() :])}", of)
 
 
 def _refusal(case: _Case) -> str:
     """Return the newest message on pods that could not be created, "" if none are missing or one was created since."""
-    newest = max(str(_metadata(body).get("creationTimestamp", "")) for body in (case.snapshot.job, *case.pods))
+    newest = max(_text(body, "metadata.creationTimestamp") for body in (case.snapshot.job, *case.pods))
     events = [event for event in _events(case, NOT_CREATED) if event_time(event) >= newest]
-    expected = sum(need.every[POD_SLOTS] for need in case.estimate.jobs.needs) if case.estimate else None
-    return str(events[-1].get("message")) if events and (expected is None or len(case.pods) < expected) else ""
+    whole = case.estimate and len(case.pods) >= sum(need.every[POD_SLOTS] for need in case.estimate.jobs.needs)
+    return _text(events[-1], "message") if events and not whole else ""
 
 
 def _kueue(case: _Case) -> Iterator[Reason]:
-    gang, position = case.snapshot.gang, None if case.facts is None else case.facts.position
+    gang, position = case.snapshot.gang, case.facts.position
     if case.admission != defaults.KUEUE or gang is None or _condition(gang, "Admitted").get("status") == "True":
         return
     of, reserved = f"Workload/{_name(gang)}", _condition(gang, "QuotaReserved")
@@ -313,7 +293,7 @@ def _kueue(case: _Case) -> Iterator[Reason]:
         place = "unknown" if position is None else position + 1
         words = _words(reserved.get("message") or "it has not considered the job yet")
         yield _reason(f"Kueue has not admitted the job (position in the queue: {place}): {words}", of)
-    for check in mappings(mapping(gang.get("status")).get("admissionChecks")):
+    for check in mappings(value_at(gang, "status.admissionChecks")):
         if check.get("state") != "Ready" and reserved.get("status") == "True":
             words = f"{check.get('state')}: {_words(check.get('message'))}"
             yield _reason(f"the admission check {check.get('name')} is {words}", of)
@@ -327,13 +307,12 @@ def _no_workload(case: _Case) -> Iterator[Reason]:
 
 
 def _silent(case: _Case) -> Iterator[Reason]:
-    job, record, gang = case.snapshot.job, case.snapshot.record, case.snapshot.gang
-    backend = case.snapshot.target.environment.backend if record is None else record.backend
-    held = case.admission == defaults.KUEUE and _condition(gang, "Admitted").get("status") != "True"
+    job, record = case.snapshot.job, case.snapshot.record
+    backend = BACKENDS.get(case.snapshot.target.environment.backend if record is None else record.backend)
+    held = case.admission == defaults.KUEUE and _condition(case.snapshot.gang, "Admitted").get("status") != "True"
     begun = held or case.snapshot.pods or not _is_empty(mapping(job).get("status"))
-    if backend in BACKENDS and not begun and case.is_old(job):
-        project = BACKENDS[backend].PROJECT
-        yield _deployment(f"{project} has done nothing with the job since its creation", BACKENDS[backend].CONTROLLER)
+    if backend is not None and not begun and case.is_old(job):
+        yield _deployment(f"{backend.PROJECT} has done nothing with the job since its creation", backend.CONTROLLER)
 
 
 def _deployment(text: str, place: str) -> Reason:
@@ -344,20 +323,20 @@ def _deployment(text: str, place: str) -> Reason:
 def _scheduler(case: _Case) -> Iterator[Reason]:
     """Yield what the scheduler reports of the pods without a node, or of their gang, or that it reports nothing."""
     conditions = [(pod, _condition(pod, "PodScheduled")) for pod in case.unplaced]
-    words = Counter(_words(each.get("message")) for _, each in conditions if each.get("message"))
-    unseen = [pod for pod, each in conditions if not each and case.is_old(pod)]
-    gang = mappings(mapping(mapping(case.snapshot.gang).get("status")).get("conditions"))
-    newest = max(gang, key=lambda each: str(each.get("lastTransitionTime")), default={})
+    words = Counter(_words(each["message"]) for _, each in conditions if each.get("message"))
+    unseen = next((pod for pod, each in conditions if not each and case.is_old(pod)), None)
+    of_gang = mappings(value_at(case.snapshot.gang, "status.conditions"))
+    newest = max(of_gang, key=lambda each: str(each.get("lastTransitionTime")), default={})
     if words:
         (message, count), *_ = words.most_common(1)
         yield _reason(f"the scheduler does not place {count} of {len(case.pods)} pods: {message}")
-    elif unseen:
-        scheduler = str(mapping(unseen[0].get("spec")).get("schedulerName"))
-        text = f"the scheduler {scheduler} has not considered the pod {_name(unseen[0])}"
-        yield _deployment(text, SCHEDULERS.get(scheduler, f"{defaults.KUBE_SYSTEM}/{scheduler}"))
+    elif unseen is not None:
+        name = _text(unseen, "spec.schedulerName")
+        text = f"the scheduler {name} has not considered the pod {_name(unseen)}"
+        yield _deployment(text, SCHEDULERS.get(name, f"{defaults.KUBE_SYSTEM}/{name}"))
     elif not case.pods and newest.get("type") == "Unschedulable":
-        yield _reason(f"the scheduler does not start the gang: {_words(newest.get('message'))}",
-                      f"PodGroup/{_name(case.snapshot.gang)}")  # fmt: skip
+        text = f"the scheduler does not start the gang: {_words(newest.get('message'))}"
+        yield _reason(text, f"PodGroup/{_name(case.snapshot.gang)}")
 
 
 # --- preemption
@@ -375,11 +354,11 @@ class Preemption(Struct, frozen=True):
 PREEMPTOR = re.compile(r"JobUID: ([\w-]+)\).*preemptor path: (\S+);")
 
 
-def preemption(snapshot: Snapshot, facts: Facts | None = None) -> Preemption | None:
+def preemption(snapshot: Snapshot, facts: Facts = UNREAD) -> Preemption | None:
     """Return how the job was evicted; None if it was not, or if its pods have started since."""
     case = _Case(snapshot, facts)
     found = _evicted_by_kueue(case) if case.admission == defaults.KUEUE else _evicted_by_scheduler(case)
-    started = max((str(mapping(pod.get("status")).get("startTime") or "") for pod in case.pods), default="")
+    started = max((_text(pod, "status.startTime") for pod in case.pods), default="")
     return None if found is None or started > found.at else found
 
 
@@ -387,14 +366,13 @@ def _evicted_by_kueue(case: _Case) -> Preemption | None:
     condition = _condition(case.snapshot.gang, "Evicted")
     if condition.get("status") != "True":
         return None
-    at, message = str(condition.get("lastTransitionTime")), str(condition.get("message"))
+    at, message, kueue = _text(condition, "lastTransitionTime"), _text(condition, "message"), case.facts.live.kueue
     preemptor = PREEMPTOR.search(message)
     if preemptor is None:
         return Preemption(at, f"evicted at {_clock(at, case)} by Kueue: {_words(message)}")
-    kueue = None if case.live is None else case.live.kueue
-    job = None if kueue is None else kueue.jobs.get(preemptor[1])
-    by = f"a job in {preemptor[2]} that was not read" if job is None else job
-    return Preemption(at, f"preempted at {_clock(at, case)} by {by}", () if job is None else (job,))
+    job = kueue.jobs.get(preemptor[1], "") if kueue else ""
+    by = job or f"a job in {preemptor[2]} that was not read"
+    return Preemption(at, f"preempted at {_clock(at, case)} by {by}", (job,) if job else ())
 
 
 def _evicted_by_scheduler(case: _Case) -> Preemption | None:
@@ -403,12 +381,10 @@ def _evicted_by_scheduler(case: _Case) -> Preemption | None:
     if not events:
         return None
     at, own = event_time(events[-1]), f"{case.snapshot.target.namespace}/{_name(case.snapshot.job)}"
-    nodes = [] if case.facts is None else [
-        node for node in case.facts.live.nodes or () if node.name in case.facts.nodes
-    ]  # fmt: skip
+    nodes = [node for node in case.facts.live.nodes or () if node.name in case.facts.nodes]
     jobs = tuple(sorted({job for node in nodes for job in node.holders} - {own}))
     more = f"; its nodes now run {list_names(jobs, MOST_NAMED)}" if jobs else ""
-    how = "reclaimed" if "reclaim" in str(events[-1].get("message")) else "preempted"
+    how = "reclaimed" if "reclaim" in _text(events[-1], "message") else "preempted"
     return Preemption(at, f"{how} at {_clock(at, case)}{more}", jobs)
 
 
@@ -421,22 +397,26 @@ def _clock(at: str, case: _Case) -> str:
 # --- parts of objects
 
 
-def _metadata(body: Any) -> Mapping[str, Any]:
-    return mapping(mapping(body).get("metadata"))
+def _text(body: Any, path: str) -> str:
+    """Return the text at the path, "" if there is none."""
+    return str(value_at(body, path) or "")
 
 
 def _name(body: Any) -> str:
-    return str(_metadata(body).get("name", ""))
+    return _text(body, "metadata.name")
 
 
 def _condition(body: Any, kind: str) -> Mapping[str, Any]:
-    conditions = mappings(mapping(mapping(body).get("status")).get("conditions"))
-    return next((each for each in conditions if each.get("type") == kind), {})
+    return next((each for each in mappings(value_at(body, "status.conditions")) if each.get("type") == kind), {})
+
+
+def _is_of(event: Body, body: Body) -> bool:
+    return _text(event, "involvedObject.uid") == _text(body, "metadata.uid")
 
 
 def _states(pod: Body) -> list[Mapping[str, Any]]:
-    status, fields = mapping(pod.get("status")), ("initContainerStatuses", "containerStatuses")
-    return [mapping(each.get("state")) for field in fields for each in mappings(status.get(field))]
+    fields = ("status.initContainerStatuses", "status.containerStatuses")
+    return [mapping(each.get("state")) for field in fields for each in mappings(value_at(pod, field))]
 
 
 def _waiting(case: _Case, states: Iterable[str]) -> Iterator[tuple[Body, str]]:
@@ -478,48 +458,31 @@ class Row(Struct, frozen=True):
 
 _FEWER = "use fewer or smaller pods"
 _ENDS = f"wait until a holder ends, or {_FEWER}"
+_PLATFORM = "ask the platform team"
+_NODES = f"correct `node_selector` or `tolerations`, or {_PLATFORM} for such a node"
+_IMAGE = "correct `image`, or name the Secret of its registry in `image_pull_secrets`"
 
 CODES: Mapping[str, Row] = {
-    "queue-missing": Row("The queue does not exist", "ask the platform team for it", _missing_queue),
-    "queue-closed": Row(
-        "The queue is closed or stopped",
-        "wait, set `queue` to another one, or ask the platform team to open it",
-        _closed_queue,
-    ),
+    "queue-missing": Row("The queue does not exist", _PLATFORM, _missing_queue),
+    "queue-closed": Row("The queue is closed or stopped", f"wait, or {_PLATFORM} to open it", _closed_queue),
     "queue-full": Row("The queue has too little left", f"{_ENDS}, or set `queue` to another one"),
     "queue-borrowed": Row(
-        "Jobs of queues above their share hold the room",
-        "wait until Volcano reclaims the room, or ask the platform team whether its action `reclaim` is on",
+        "Jobs of queues above their share hold the room", f"wait for `reclaim`, or {_PLATFORM} for it"
     ),
-    "never-fits": Row(
-        "Nodes, queue or quota are too small, even without other jobs", f"{_FEWER}, or ask the platform team for more"
-    ),
+    "never-fits": Row("Nodes, queue or quota are too small, also without other jobs", f"{_FEWER}, or {_PLATFORM}"),
     "nodes-full": Row("Other jobs hold the nodes", _ENDS),
     "gang-short": Row("Some pods of the gang have no place, or do not exist", _ENDS, _short_gang),
-    "no-node": Row(
-        "No node admits the pods: labels, taints, or cordoned nodes",
-        "correct `node_selector` or `tolerations`, or ask the platform team for such a node",
-    ),
+    "no-node": Row("No node admits the pods: labels, taints, or cordoned nodes", _NODES),
     "claim-unbound": Row("A claim has no volume", "wait, or look at `kubectl describe pvc`", _unbound_claims),
     "object-missing": Row("A Secret, ConfigMap or claim, or its key, does not exist", "create it", _missing_objects),
-    "image": Row(
-        "An image cannot be pulled",
-        "correct `image`, or name the Secret of its registry in `image_pull_secrets`",
-        _containers("image"),
-    ),
-    "container-refused": Row(
-        "A node cannot start a container", "correct the experiment", _containers("container-refused")
-    ),
-    "denied": Row(
-        "A webhook or the API server refuses the pods",
-        "correct what the message names, or ask the platform team",
-        _denied,
-    ),
-    "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or ask for a higher quota", _quota),
+    "image": Row("An image cannot be pulled", _IMAGE, _containers("image")),
+    "container-refused": Row("A node cannot start a container", "correct the job", _containers("container-refused")),
+    "denied": Row("A webhook or the API server refuses the pods", f"correct the job, or {_PLATFORM}", _denied),
+    "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or {_PLATFORM} for more", _quota),
     "kueue": Row("Kueue's own reason", "wait, or set `queue` to another one", _kueue),
-    "no-workload": Row("Kueue has made no Workload", "ask the platform team", _no_workload),
-    "silent": Row("The operator has done nothing with the job", "ask the platform team", _silent),
+    "no-workload": Row("Kueue has made no Workload", _PLATFORM, _no_workload),
+    "silent": Row("The operator has done nothing with the job", _PLATFORM, _silent),
     "behind": Row("The pods fit, and other jobs wait too", "wait", _behind, fallback=True),
-    "scheduler": Row("The scheduler's own reason", "wait, or correct the experiment", _scheduler, fallback=True),
+    "scheduler": Row("The scheduler's own reason", "wait, or correct the job", _scheduler, fallback=True),
 }
 """All reasons by code, in the order in which they are shown."""
