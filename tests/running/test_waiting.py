@@ -269,7 +269,7 @@ def test_claims_without_a_volume() -> None:
     assert codes(snapshot(job, claims=[claim("Pending")]), known) == [], "its class may wait for the first pod"
     unbound = only(snapshot(job, claims=[claim("Pending")], pods=told), known)
     assert (unbound.code, unbound.object) == ("claim-unbound", f"PersistentVolumeClaim/{name}")
-    assert unbound.text == "The claim sdxl-lora-runs (2Ti, class cephfs-ssd) has no volume yet."
+    assert unbound.text == "The claim sdxl-lora-runs (2Ti, class cephfs-ssd) has no volume."
     chosen = {"volume.kubernetes.io/selected-node": "node-1"}
     assert codes(snapshot(job, claims=[claim("Pending", **chosen)]), known) == ["claim-unbound"]
     assert only(snapshot(job, claims=[claim("Lost")]), known).text.endswith("has lost its volume.")

@@ -201,12 +201,9 @@ def _unbound_claims(case: _Case) -> Iterator[Reason]:
         chosen = "volume.kubernetes.io/selected-node" in mapping(value_at(claim, "metadata.annotations"))
         # the class may wait for the first pod: then the claim has no volume until the scheduler chooses a node
         if phase == "Lost" or (phase == "Pending" and (chosen or any("unbound immediate" in each for each in words))):
-            size, of_class = (
-                value_at(claim, "spec.resources.requests.storage"),
-                value_at(claim, "spec.storageClassName"),
-            )
-            what = "has lost its volume" if phase == "Lost" else "has no volume yet"
-            yield _reason(f"the claim {name} ({size}, class {of_class}) {what}", f"{CLAIM}/{name}")
+            size, what = value_at(claim, "spec.resources.requests.storage"), "lost its" if phase == "Lost" else "no"
+            text = f"the claim {name} ({size}, class {value_at(claim, 'spec.storageClassName')}) has {what} volume"
+            yield _reason(text, f"{CLAIM}/{name}")
 
 
 def _missing_objects(case: _Case) -> Iterator[Reason]:
@@ -259,21 +256,19 @@ def _containers(code: str) -> Finder:
 # --- what others refuse, or do not do
 
 
-def _denied(case: _Case) -> Iterator[Reason]:
-    """Yield why the API server or a webhook refuses the pods, but for a quota."""
-    message = _refusal(case)
-    if message and QUOTA.search(message) is None:
-        webhook = WEBHOOK.search(message)
-        by, of = ("the API server", "") if webhook is None else (f"the webhook {webhook[1]}", f"Webhook/{webhook[1]}")
-        yield _reason(f"{by} refuses the pods: {_words(message)}", of)
+def _refused(code: str) -> Finder:
+    """Return the finder of what the API server refuses: by a quota that the arithmetic does not have, or else."""
 
+    def find(case: _Case) -> Iterator[Reason]:
+        message = _refusal(case)
+        quota, webhook = QUOTA.search(message), WEBHOOK.search(message)
+        of = f"ResourceQuota/{quota[1]}" if quota else f"Webhook/{webhook[1]}" if webhook else ""
+        known = {each.object for found in case.shortages.values() for each in found} if quota else ()
+        if message and code == ("quota" if quota else "denied") and of not in known:
+            by = f"the webhook {webhook[1]}" if webhook else "the API server"
+            yield _reason(f"{by} refuses the pods: {_words(message)}", of)
 
-def _quota(case: _Case) -> Iterator[Reason]:
-    """Yield the quota by which the API server refuses the pods, unless the arithmetic has it."""
-    message = _refusal(case)
-    quota, known = QUOTA.search(message), {each.object for found in case.shortages.values() for each in found}
-    if quota is not None and (of := f"ResourceQuota/{quota[1]}") not in known:
-        yield _reason(f"the API server refuses the pods: {_words(message[quota.start() :])}", of)
+    return find
 
 
 def _refusal(case: _Case) -> str:
@@ -466,9 +461,7 @@ CODES: Mapping[str, Row] = {
     "queue-missing": Row("The queue does not exist", _PLATFORM, _missing_queue),
     "queue-closed": Row("The queue is closed or stopped", f"wait, or {_PLATFORM} to open it", _closed_queue),
     "queue-full": Row("The queue has too little left", f"{_ENDS}, or set `queue` to another one"),
-    "queue-borrowed": Row(
-        "Jobs of queues above their share hold the room", f"wait for `reclaim`, or {_PLATFORM} for it"
-    ),
+    "queue-borrowed": Row("Jobs of queues above their share hold the room", f"wait, or {_PLATFORM} for `reclaim`"),
     "never-fits": Row("Nodes, queue or quota are too small, also without other jobs", f"{_FEWER}, or {_PLATFORM}"),
     "nodes-full": Row("Other jobs hold the nodes", _ENDS),
     "gang-short": Row("Some pods of the gang have no place, or do not exist", _ENDS, _short_gang),
@@ -477,8 +470,10 @@ CODES: Mapping[str, Row] = {
     "object-missing": Row("A Secret, ConfigMap or claim, or its key, does not exist", "create it", _missing_objects),
     "image": Row("An image cannot be pulled", _IMAGE, _containers("image")),
     "container-refused": Row("A node cannot start a container", "correct the job", _containers("container-refused")),
-    "denied": Row("A webhook or the API server refuses the pods", f"correct the job, or {_PLATFORM}", _denied),
-    "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or {_PLATFORM} for more", _quota),
+    "denied": Row(
+        "A webhook or the API server refuses the pods", f"correct the job, or {_PLATFORM}", _refused("denied")
+    ),
+    "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or {_PLATFORM} for more", _refused("quota")),
     "kueue": Row("Kueue's own reason", "wait, or set `queue` to another one", _kueue),
     "no-workload": Row("Kueue has made no Workload", _PLATFORM, _no_workload),
     "silent": Row("The operator has done nothing with the job", _PLATFORM, _silent),
