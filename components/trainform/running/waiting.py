@@ -43,6 +43,7 @@ WAITING = {  # the kubelet's reasons by ours, with what the pod cannot do
 }
 NOT_CREATED = frozenset({"FailedCreate", "FailedCreatePod", "JobCreationFailed", "PodGroupError", "PluginError"})
 WEBHOOK, QUOTA = re.compile(r'admission webhook "([^"]+)"'), re.compile(r"exceeded quota: ([^,\s]+)")
+STATUS = re.compile(r'Message:"((?:[^"\\]|\\.)+)"')
 KUEUE = "kueue-system/kueue-controller-manager"
 SCHEDULERS = {"volcano": "volcano-system/volcano-scheduler"}
 
@@ -276,7 +277,9 @@ def _refusal(case: _Case) -> str:
     newest = max(_text(body, "metadata.creationTimestamp") for body in (case.snapshot.job, *case.pods))
     events = [event for event in _events(case, NOT_CREATED) if event_time(event) >= newest]
     whole = case.estimate and len(case.pods) >= sum(need.every[POD_SLOTS] for need in case.estimate.jobs.needs)
-    return _text(events[-1], "message") if events and not whole else ""
+    message = _text(events[-1], "message") if events and not whole else ""
+    status = STATUS.search(message)  # of the API server, which Volcano writes as Go writes a structure
+    return message if status is None else status[1].replace('\\"', '"')
 
 
 def _kueue(case: _Case) -> Iterator[Reason]:
@@ -320,8 +323,8 @@ def _scheduler(case: _Case) -> Iterator[Reason]:
     conditions = [(pod, _condition(pod, "PodScheduled")) for pod in case.unplaced]
     words = Counter(_words(each["message"]) for _, each in conditions if each.get("message"))
     unseen = next((pod for pod, each in conditions if not each and case.is_old(pod)), None)
-    of_gang = mappings(value_at(case.snapshot.gang, "status.conditions"))
-    newest = max(of_gang, key=lambda each: str(each.get("lastTransitionTime")), default={})
+    scheduled = max(map(event_time, _events(case, {"Scheduled"})), default="")
+    of_gang = [_text(event, "message") for event in _events(case, {"Unschedulable"}) if event_time(event) > scheduled]
     if words:
         (message, count), *_ = words.most_common(1)
         yield _reason(f"the scheduler does not place {count} of {len(case.pods)} pods: {message}")
@@ -329,9 +332,8 @@ def _scheduler(case: _Case) -> Iterator[Reason]:
         name = _text(unseen, "spec.schedulerName")
         text = f"the scheduler {name} has not considered the pod {_name(unseen)}"
         yield _deployment(text, SCHEDULERS.get(name, f"{defaults.KUBE_SYSTEM}/{name}"))
-    elif not case.pods and newest.get("type") == "Unschedulable":
-        text = f"the scheduler does not start the gang: {_words(newest.get('message'))}"
-        yield _reason(text, f"PodGroup/{_name(case.snapshot.gang)}")
+    elif not case.pods and of_gang:  # of two messages that with numbers of pods says less
+        yield _reason(f"the scheduler does not start the gang: {_words(min(of_gang, key=lambda it: 'tasks in gang' in it))}")
 
 
 # --- preemption
@@ -471,7 +473,7 @@ CODES: Mapping[str, Row] = {
     "image": Row("An image cannot be pulled", _IMAGE, _containers("image")),
     "container-refused": Row("A node cannot start a container", "correct the job", _containers("container-refused")),
     "denied": Row(
-        "A webhook or the API server refuses the pods", f"correct the job, or {_PLATFORM}", _refused("denied")
+        "A webhook or the API server refuses the pods", "correct the job", _refused("denied")
     ),
     "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or {_PLATFORM} for more", _refused("quota")),
     "kueue": Row("Kueue's own reason", "wait, or set `queue` to another one", _kueue),
