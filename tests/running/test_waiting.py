@@ -152,6 +152,8 @@ def test_a_job_that_fits_may_be_behind_others() -> None:
 
 # --- the objects' own reasons, where nodes and queues may not be read
 
+OVERUSED = "resource in cluster is overused: overused baidu.com/a800_80g_cgpu"
+
 
 def test_without_nodes_and_queues_the_scheduler_is_quoted() -> None:
     known = no_facts(nodes="this account has no permission to list nodes")
@@ -161,11 +163,12 @@ def test_without_nodes_and_queues_the_scheduler_is_quoted() -> None:
     assert (reason.code, reason.text) == (
         "scheduler", f"The scheduler does not place 4 of 4 pods: {message}",
     )  # fmt: skip
-    told = condition("Unschedulable", "True", "NotEnoughResources", "resource in cluster is overused")
-    group = only(snapshot(JOB, gang=gang(JOB, told)), known)
-    assert group.text == "The scheduler does not start the gang: resource in cluster is overused."
-    later = condition("Scheduled", "True", "tasks in the gang are ready to be scheduled", "", NOW)
-    assert codes(snapshot(JOB, gang=gang(JOB, told, later)), known) == [], "the newest condition counts"
+    group = gang(JOB)
+    told = [event(group, "Unschedulable", text) for text in (OVERUSED, "0/0 tasks in gang unschedulable: not ready")]
+    overused = only(snapshot(JOB, gang=None, events=told), known)
+    assert overused.text == f"The scheduler does not start the gang: {OVERUSED}."
+    later = event(group, "Scheduled", "pod group is ready", NOW)
+    assert codes(snapshot(JOB, events=[*told, later]), known) == []
 
 
 def test_a_gang_is_short_by_what_the_scheduler_cannot_place() -> None:
@@ -298,6 +301,15 @@ def test_pods_that_cannot_be_created(message: str, code: str, object_: str) -> N
     reason = only(given, facts(*NODES, queues=NIGHT))
     assert (reason.code, reason.object) == (code, object_)
     assert "refuses the pods" in reason.text
+
+
+def test_volcano_writes_the_answer_of_the_api_server_as_a_structure() -> None:
+    answer = 'pods \\"a\\" is forbidden: no team'
+    status = f'&errors.StatusError{{ErrStatus:v1.Status{{Status:"Failure", Message:"{answer}", Reason:"Forbidden"}}}}'
+    given = snapshot(JOB)
+    failed = event(given.job, "FailedCreate", f"Error creating pods: [failed to create pod a, err: {status}]")  # type: ignore[arg-type]
+    reason = only(structs.replace(given, events=[failed]), facts(*NODES, queues=NIGHT))
+    assert reason.text == 'The API server refuses the pods: pods "a" is forbidden: no team.'
 
 
 def test_a_refusal_is_over_when_pods_were_created_after_it_or_none_is_missing() -> None:

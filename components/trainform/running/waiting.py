@@ -77,9 +77,9 @@ class _Case:
 
     @functools.cached_property
     def queue(self) -> tuple[str, str]:
-        """Return kind and name of its queue; two empty texts if it waits in none."""
+        """Return kind and name of the queue in which it waits; two empty texts if all its pods have nodes."""
         kueue, record = self.admission == defaults.KUEUE, self.snapshot.record
-        if self.admission == defaults.NONE:
+        if self.admission == defaults.NONE or (self.pods and not self.unplaced):
             return "", ""
         name = (local_queue_of if kueue else queue_of)(review_of(self.snapshot), after=True)
         return "LocalQueue" if kueue else "Queue", name or ("" if record is None else record.queue)
@@ -332,8 +332,9 @@ def _scheduler(case: _Case) -> Iterator[Reason]:
         name = _text(unseen, "spec.schedulerName")
         text = f"the scheduler {name} has not considered the pod {_name(unseen)}"
         yield _deployment(text, SCHEDULERS.get(name, f"{defaults.KUBE_SYSTEM}/{name}"))
-    elif not case.pods and of_gang:  # of two messages that with numbers of pods says less
-        yield _reason(f"the scheduler does not start the gang: {_words(min(of_gang, key=lambda it: 'tasks in gang' in it))}")
+    elif not case.pods and of_gang:
+        message = min(of_gang, key=lambda each: "tasks in gang" in each)  # of two messages that one tells less
+        yield _reason(f"the scheduler does not start the gang: {_words(message)}")
 
 
 # --- preemption
@@ -472,9 +473,7 @@ CODES: Mapping[str, Row] = {
     "object-missing": Row("A Secret, ConfigMap or claim, or its key, does not exist", "create it", _missing_objects),
     "image": Row("An image cannot be pulled", _IMAGE, _containers("image")),
     "container-refused": Row("A node cannot start a container", "correct the job", _containers("container-refused")),
-    "denied": Row(
-        "A webhook or the API server refuses the pods", "correct the job", _refused("denied")
-    ),
+    "denied": Row("A webhook or the API server refuses the pods", "correct the job", _refused("denied")),
     "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or {_PLATFORM} for more", _refused("quota")),
     "kueue": Row("Kueue's own reason", "wait, or set `queue` to another one", _kueue),
     "no-workload": Row("Kueue has made no Workload", _PLATFORM, _no_workload),
