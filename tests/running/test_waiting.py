@@ -164,7 +164,10 @@ def test_without_nodes_and_queues_the_scheduler_is_quoted() -> None:
         "scheduler", f"The scheduler does not place 4 of 4 pods: {message}",
     )  # fmt: skip
     group = gang(JOB)
-    told = [event(group, "Unschedulable", text) for text in (OVERUSED, "0/0 tasks in gang unschedulable: not ready")]
+    told = [
+        event(group, "Unschedulable", text)
+        for text in (OVERUSED, "0/0 tasks in gang unschedulable: pod group is not ready")
+    ]
     overused = only(snapshot(JOB, gang=None, events=told), known)
     assert overused.text == f"The scheduler does not start the gang: {OVERUSED}."
     later = event(group, "Scheduled", "pod group is ready", NOW)

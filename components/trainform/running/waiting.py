@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 
 from trainform import defaults
 from trainform.backends.backend import BACKENDS, value_at
+from trainform.backends.gangs import KUEUE_CONTROLLER, SCHEDULERS
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
 from trainform.cluster.phases import ENDED_PODS, PodState, pod_state
 from trainform.cluster.pod_references import CLAIM, Reference, creation
@@ -44,8 +45,7 @@ WAITING = {  # the kubelet's reasons by ours, with what the pod cannot do
 NOT_CREATED = frozenset({"FailedCreate", "FailedCreatePod", "JobCreationFailed", "PodGroupError", "PluginError"})
 WEBHOOK, QUOTA = re.compile(r'admission webhook "([^"]+)"'), re.compile(r"exceeded quota: ([^,\s]+)")
 STATUS = re.compile(r'Message:"((?:[^"\\]|\\.)+)"')
-KUEUE = "kueue-system/kueue-controller-manager"
-SCHEDULERS = {"volcano": "volcano-system/volcano-scheduler"}
+NO_PODS = "0/0 tasks in gang"  # how Volcano's message on a gang begins before it has pods
 
 
 def reasons(snapshot: Snapshot, facts: Facts = UNREAD) -> tuple[Reason, ...]:
@@ -301,7 +301,7 @@ def _no_workload(case: _Case) -> Iterator[Reason]:
     missing = case.snapshot.gang is None and "gang" not in case.snapshot.not_read and not case.snapshot.pods
     if case.admission == defaults.KUEUE and missing and case.is_old(case.snapshot.job):
         text = "Kueue has made no Workload for the job: it does not run, or does not manage jobs of this kind"
-        yield _deployment(text, KUEUE)
+        yield _deployment(text, KUEUE_CONTROLLER)
 
 
 def _silent(case: _Case) -> Iterator[Reason]:
@@ -324,7 +324,8 @@ def _scheduler(case: _Case) -> Iterator[Reason]:
     words = Counter(_words(each["message"]) for _, each in conditions if each.get("message"))
     unseen = next((pod for pod, each in conditions if not each and case.is_old(pod)), None)
     scheduled = max(map(event_time, _events(case, {"Scheduled"})), default="")
-    of_gang = [_text(event, "message") for event in _events(case, {"Unschedulable"}) if event_time(event) > scheduled]
+    gang = (_text(event, "message") for event in _events(case, {"Unschedulable"}) if event_time(event) > scheduled)
+    of_gang = [message for message in gang if not message.startswith(NO_PODS)]
     if words:
         (message, count), *_ = words.most_common(1)
         yield _reason(f"the scheduler does not place {count} of {len(case.pods)} pods: {message}")
@@ -333,8 +334,7 @@ def _scheduler(case: _Case) -> Iterator[Reason]:
         text = f"the scheduler {name} has not considered the pod {_name(unseen)}"
         yield _deployment(text, SCHEDULERS.get(name, f"{defaults.KUBE_SYSTEM}/{name}"))
     elif not case.pods and of_gang:
-        message = min(of_gang, key=lambda each: "tasks in gang" in each)  # of two messages that one tells less
-        yield _reason(f"the scheduler does not start the gang: {_words(message)}")
+        yield _reason(f"the scheduler does not start the gang: {_words(of_gang[-1])}")
 
 
 # --- preemption
