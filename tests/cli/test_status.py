@@ -185,7 +185,7 @@ def test_the_text_of_reasons_and_of_a_failure() -> None:
     lines = text_of(structs.replace(found, reasons=(reason,), failure=failure))
     assert lines[lines.index("Why it waits") :][:11] == [
         "Why it waits",
-        "  Queue/vision: Needs 16 a800, 8 are free, at most 4 on one node.",
+        "  nodes Queue/vision: Needs 16 a800, 8 are free, at most 4 on one node.",
         "    held by training/hog: 8 a800 (queue default), priority 100",
         "    fix     wait for training/hog",
         "",

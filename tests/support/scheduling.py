@@ -17,6 +17,7 @@ SCOPES = {
         "tests/engine/test_backends.py",
         "tests/engine/test_mpi_operator.py",
         "tests/engine/test_capacity_of_kueue.py",
+        "tests/engine/test_waiting_in_kueue.py",
         "tests/engine/test_drift.py",
         "tests/engine/test_failed_ups.py",
         "tests/engine/test_late_webhooks.py",

@@ -80,7 +80,7 @@ def _reason(reason: Reason) -> Item:
     )
     rows = [Row("held by", text) for text in held]
     rows += [Row("fix", reason.fix)] if reason.fix else []
-    return Item(sentence(reason.text), tuple(rows), where=reason.object)
+    return Item(sentence(reason.text), tuple(rows), code=reason.code, where=reason.object)
 
 
 def _failure(failure: Failure) -> Item:
