@@ -85,12 +85,12 @@ def _root(api_version: str) -> str:
 
 
 def job_collections(backend: Backend, namespace: str) -> list[str]:
-    """Return the paths of an operator's job objects: an operator serves one of the plurals of its backend."""
-    jobs = (
-        *((backend.API_VERSION, plural) for plural in backend.PLURALS),
-        *((other.api_version, other.plural) for other in backend.OTHERS),
-    )
-    return [collection(version, ServedKind(plural, namespaced=True), namespace) for version, plural in jobs]
+    """Return the paths of the job objects of a backend: its operator serves one of the plurals."""
+    return [
+        collection(operator.api_version, ServedKind(plural, namespaced=True), namespace)
+        for operator in backend.OPERATORS
+        for plural in operator.plurals
+    ]
 
 
 def find_job(api: ClusterApi, backend: Backend, namespace: str, name: str) -> dict[str, Any] | None:

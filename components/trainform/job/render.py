@@ -67,9 +67,10 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
     backend = BACKENDS[chosen_backend(experiment, environment)]
     split = split_role(experiment) if backend.SPLITS_LAUNCHER else None
     experiment = experiment if split is None else split_launcher(experiment, split)
+    operator = backend.operator(experiment, environment)
     naming, groups = backend.naming(experiment, environment), backend.groups(experiment)
     pulled = map_registries(experiment, environment.registries)
-    plan = build_plan(pulled, environment, run, revision, naming=naming, groups=groups)
+    plan = build_plan(pulled, environment, run, revision, operator=operator, naming=naming, groups=groups)
     plan = plan if split is None else name_origin(plan, split)
     return structs.replace(plan, images=mapped_images(experiment, environment.registries))
 

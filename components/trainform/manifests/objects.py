@@ -91,7 +91,6 @@ def experiment_labels(plan: Plan) -> dict[str, str]:
 
 def job_manifest(
     plan: Plan,
-    api_version: str,
     kind: str,
     spec: dict[str, Any],
     *,
@@ -104,7 +103,8 @@ def job_manifest(
     all_labels = {**plan.labels, **experiment_labels(plan), **({} if labels is None else labels)}
     all_annotations = {**plan.annotations, **({} if annotations is None else annotations)}
     all_labels[defaults.REVISION_LABEL] = plan.revision
-    body = object_body(kind, plan.job, plan.namespace, all_labels, all_annotations, api_version=api_version, spec=spec)
+    version = plan.operator.api_version
+    body = object_body(kind, plan.job, plan.namespace, all_labels, all_annotations, api_version=version, spec=spec)
     return Manifest("job", body, revision=plan.revision, late_refusals=late_refusals)
 
 

@@ -132,6 +132,33 @@ class Agent(Struct, frozen=True):
     delivery: str
 
 
+class Operator(Struct, frozen=True):
+    """An operator, for all or some of the jobs of a backend.
+
+    project: its name, for a message that asks to install it. domain: the end of the names of its custom resource
+    definitions. api_version: of the objects that are rendered for it. plurals: resources of that API group that `pulumi
+    up` of an experiment may create. mpi_job: the value of the environment's field that chooses it; empty for jobs that
+    no other operator of the backend runs. keeps_job: it does not delete the job object when `ttl` has passed.
+    """
+
+    project: str
+    domain: str
+    api_version: str
+    plurals: tuple[str, ...]
+    mpi_job: str = ""
+    keeps_job: bool = False
+
+    @property
+    def group(self) -> str:
+        """Return the API group."""
+        return self.api_version.partition("/")[0]
+
+    @property
+    def crds(self) -> tuple[str, ...]:
+        """Return the plurals with the API group, as kubectl names them."""
+        return tuple(f"{plural}.{self.group}" for plural in self.plurals)
+
+
 class Naming(Struct, frozen=True):
     """The names of pods and the addresses by which peers reach them; the backend defines them for the plan."""
 
@@ -149,7 +176,6 @@ class Naming(Struct, frozen=True):
     """True if the operator chooses the ports when it makes a pod; the plan has only the ports that peers connect to."""
     ends_by_number: bool = False
     """True if a job that several groups end together ends when as many pods, of any group, have succeeded."""
-    mpi_job: str = ""  # version of the job by the environment's field of this name; empty if it has no effect
     named: bool = True  # every pod of the training has a name in DNS
     gang_of_role: bool = False  # the operator makes a gang of each role, and places one after the other
 
@@ -289,6 +315,7 @@ class Plan(Struct, frozen=True, dict=True):
     environment: str
     context: str | None
     backend: str
+    operator: Operator
     naming: Naming
     runtime: RuntimePlan | None
     admission: str

@@ -25,19 +25,18 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Naming, Operator, Plan
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
+
+API_VERSION = "jobset.x-k8s.io/v1alpha2"
 
 
 class JobSet(Backend):
     """JobSet: one replicated job for each group of pods."""
 
-    PROJECT = "JobSet"
-    DOMAIN = "jobset.x-k8s.io"
-    API_VERSION = "jobset.x-k8s.io/v1alpha2"
-    PLURALS = ("jobsets",)
+    OPERATORS = (Operator("JobSet", "jobset.x-k8s.io", API_VERSION, ("jobsets",)),)
     PODS = jobs.PODS
     RESTARTS = PodRestarts(counts=True)
     OUTCOME = by_condition("Completed")
@@ -105,7 +104,7 @@ class JobSet(Backend):
 
     def job(self, plan: Plan) -> Manifest:
         spec = jobs.replicated_jobs_spec(plan, self.conventions(plan))
-        return job_manifest(plan, self.API_VERSION, "JobSet", spec, labels=queue_labels(plan))
+        return job_manifest(plan, "JobSet", spec, labels=queue_labels(plan))
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         """Return the pods. Volcano's gang needs as many as the plan says; otherwise all of them are needed."""

@@ -47,7 +47,7 @@ class OfReplicaSpecs(Backend):
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         """Return the definitions of the job, and those that the admission needs."""
-        return (f"{kind_of(plan).plural}.{self.DOMAIN}", *admission_crds(plan))
+        return (f"{kind_of(plan).plural}.{plan.operator.group}", *admission_crds(plan))
 
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
         return kind_of(plan).own_restarts
