@@ -33,7 +33,8 @@ from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_from_template, pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Group, Naming, Operator, Plan, RolePlan
+from trainform.plan.model import Group, Plan, RolePlan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 

@@ -22,7 +22,8 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Operator, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 

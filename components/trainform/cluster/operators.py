@@ -8,7 +8,7 @@ from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import ClusterApi
 from trainform.manifests.manifest import mappings
-from trainform.plan.model import Operator
+from trainform.plan.operator import Operator
 
 KUEUE = Operator("Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2", ())
 

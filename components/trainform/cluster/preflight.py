@@ -24,7 +24,8 @@ from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import Manifest, mapping, mappings
-from trainform.plan.model import Operator, Plan
+from trainform.plan.model import Plan
+from trainform.plan.operator import Operator
 from trainform.plan.record import read_record, unmark
 from trainform.spec.quantities import amount
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from trainform import defaults
 from trainform.plan.launch.launch import launch_files, needs_hosts, ssh_folder
 from trainform.plan.layout import Layout, lay_out, main_port, service_name
-from trainform.plan.model import Naming, Operator, Plan, QueuePlan, Rendezvous, ReplicaService, RuntimePlan, SshPlan
+from trainform.plan.model import Plan, QueuePlan, Rendezvous, ReplicaService, RuntimePlan, SshPlan
+from trainform.plan.operator import Naming, Operator
 from trainform.plan.roles import claim_name, plan_roles, total
 from trainform.plan.volumes import ClaimPlan, MountedFile
 from trainform.spec.environment import Environment

@@ -25,7 +25,8 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Operator, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX

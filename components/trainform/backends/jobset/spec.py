@@ -20,7 +20,8 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import mappings, without_empty
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Group, Naming, Plan, RolePlan
+from trainform.plan.model import Group, Plan, RolePlan
+from trainform.plan.operator import Naming
 
 JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
 # Names of an Indexed Job's pods have a random end; peers use the hostname (replicated job, its only job's index, the

@@ -45,7 +45,8 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, mapping, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.plan.model import Ending, Naming, Operator, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 

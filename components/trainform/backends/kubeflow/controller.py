@@ -24,7 +24,8 @@ from trainform.backends.replica_specs.kinds import (
     tf_config,
 )
 from trainform.manifests.pods import pod_from_template
-from trainform.plan.model import Agent, RolePlan
+from trainform.plan.model import RolePlan
+from trainform.plan.operator import Agent
 
 # An MPIJob has no Services: the launcher reaches the workers by `kubectl exec`, with a list of pods that the operator
 # writes.

@@ -24,7 +24,8 @@ from trainform.backends.replica_specs.kinds import (
 from trainform.backends.replica_specs.specs import ON_FAILURE, common_number
 from trainform.errors import Problem
 from trainform.manifests.pods import pod_from_template
-from trainform.plan.model import Naming, Operator, Plan, RolePlan
+from trainform.plan.model import Plan, RolePlan
+from trainform.plan.operator import Naming, Operator
 
 OPERATOR = Operator(
     "mpi-operator",

@@ -42,7 +42,8 @@ from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import SKIP_AWAIT, job_manifest
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Operator, Plan, RolePlan
+from trainform.plan.model import Ending, Plan, RolePlan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 

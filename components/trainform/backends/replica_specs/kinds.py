@@ -13,7 +13,8 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.backend import DEADLINE, Finder, Pods, PodsAt, value_at
 from trainform.plan.layout import RENDEZVOUS, TENSORFLOW
-from trainform.plan.model import Naming, Plan
+from trainform.plan.model import Plan
+from trainform.plan.operator import Naming
 from trainform.plan.world import first_ranked, launching_role, task_type
 from trainform.spec.experiment import Experiment
 

@@ -53,7 +53,8 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, object_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Operator, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.plan.world import launching_role
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment

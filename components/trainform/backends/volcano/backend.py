@@ -38,7 +38,8 @@ from trainform.manifests.manifest import Manifest, job_body, mappings, without_e
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Group, Naming, Operator, Plan, RolePlan
+from trainform.plan.model import Ending, Group, Plan, RolePlan
+from trainform.plan.operator import Naming, Operator
 from trainform.plan.world import ANY_EVENT, COMPLETED, ON_FAILURE, TASK_FAILED, action_upon
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
