@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from trainform import defaults
-from trainform.backends.backend import Backend
-from trainform.backends.gangs import (
+from trainform.backends.admission import (
     QUEUE_LABEL,
     admission_crds,
     gang_problems,
@@ -24,6 +23,7 @@ from trainform.backends.gangs import (
     pod_group,
     queue_labels,
 )
+from trainform.backends.backend import Backend
 from trainform.backends.outcome import by_condition
 from trainform.backends.refusals import JOB_RESTARTS, RESTART_RULES, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies

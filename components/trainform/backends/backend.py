@@ -220,7 +220,7 @@ class Backend(abc.ABC):
     """The values of the environment's `admission` that its jobs support."""
 
     SPLITS_LAUNCHER: ClassVar[bool] = True
-    """True if pods with different programs need different templates (`plan.split`)."""
+    """True if pods with different programs need different templates (`plan.split_launcher`)."""
 
     IN_PLACE: ClassVar[tuple[str, ...]] = ()
     """Paths of the job object that can change while the job runs (`immutable_part`). The hash of everything else is the

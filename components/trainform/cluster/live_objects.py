@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.backend import Backend
-from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
 from trainform.cluster.live_drift import SECRETS
 from trainform.cluster.operators import KUEUE

@@ -146,7 +146,7 @@ class RolePlan(Struct, frozen=True):
     in other pods of the role. `restart`: the pods' own policy. `restart_path`: the field that sets it. `resources`:
     what each pod requests. `limits`: the most that it can use of some of them. `restarts_job`: a failed or evicted pod
     restarts the whole job. `limited`: the role's own `restart` limits how often its containers start. `written`: the
-    role of the file, of which it may be the first pod alone (`plan.split`).
+    role of the file, of which it may be the first pod alone (`plan.split_launcher`).
     """
 
     name: str

@@ -13,11 +13,18 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import (
+    LOCAL_QUEUE,
+    QUEUE_LABEL,
+    admission_crds,
+    gang_problems,
+    pod_group,
+    queue_labels,
+)
 from trainform.backends.backend import DEADLINE, Backend, PodRestarts
-from trainform.backends.gangs import LOCAL_QUEUE, QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset import spec as jobs
 from trainform.backends.jobset.controller import controller_pods
-from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE
+from trainform.backends.kubernetes.indexed_job import INDEX_LABEL, INDEX_VARIABLE
 from trainform.backends.outcome import by_condition, ends_with_role
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, fixed_size, no_policies, pods_stay
 from trainform.errors import Problem

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import GROUP_ANNOTATION
 from trainform.backends.backend import Finder, PodRestarts, Pods
-from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
     HOST,

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import GROUP_ANNOTATION, LOCAL_QUEUE, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.backend import PodRestarts
-from trainform.backends.gangs import GROUP_ANNOTATION, LOCAL_QUEUE, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.kubeflow import mpi_operator
 from trainform.backends.kubeflow.controller import (
     GPU,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER
+from trainform.backends.admission import GROUP_ANNOTATION, SCHEDULER
 from trainform.backends.replica_specs.kinds import (
     LAUNCHER,
     add_port,

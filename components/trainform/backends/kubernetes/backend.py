@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import DEADLINE, Backend, PodRestarts, PodsAt
-from trainform.backends.gangs import (
+from trainform.backends.admission import (
     LOCAL_QUEUE,
     QUEUE_LABEL,
     admission_crds,
@@ -22,8 +21,9 @@ from trainform.backends.gangs import (
     pod_group,
     queue_labels,
 )
+from trainform.backends.backend import DEADLINE, Backend, PodRestarts, PodsAt
 from trainform.backends.kubernetes.controller import job_pods
-from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE, OWN_KEYS, backoff_limit, indexed_job
+from trainform.backends.kubernetes.indexed_job import INDEX_LABEL, INDEX_VARIABLE, OWN_KEYS, backoff_limit, indexed_job
 from trainform.backends.outcome import by_condition
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.support import (

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.backend import DEADLINE, Backend, Existing
-from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role

@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
+from trainform.backends.admission import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.backend import DEADLINE, Backend, Finder, PodRestarts, Pods, PodsAt, value_at
-from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.notes import NOTES
 from trainform.backends.outcome import ToOutcome, ends_with_role, failed_of_pods
 from trainform.backends.refusals import RESTART_RULES

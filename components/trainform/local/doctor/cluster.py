@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from trainform import defaults
+from trainform.backends.admission import CRDS as QUEUE_CRDS
+from trainform.backends.admission import PODGROUP_CRDS
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import CRDS as QUEUE_CRDS
-from trainform.backends.gangs import PODGROUP_CRDS
 from trainform.cluster.api import ClusterApi, each, refusal
 from trainform.cluster.identity import environment_problem, is_sandbox
 from trainform.cluster.live_objects import path_of

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.operators import KUEUE
 from trainform.job.render import job_manifests
 from trainform.local.rehearsal.probe import CONFIG_MAP, insert_probe, programs
