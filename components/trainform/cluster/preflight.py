@@ -23,13 +23,12 @@ from trainform.cluster.live_objects import ServedKind, collection, find_job, pat
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.errors import ClusterError
-from trainform.manifests.manifest import Manifest, mapping, mappings
+from trainform.manifests.manifest import CLAIM, Manifest, mapping, mappings
 from trainform.plan.model import Plan
 from trainform.plan.operator import Operator
 from trainform.plan.record import read_record, unmark
 from trainform.spec.quantities import amount
 
-CLAIM = "PersistentVolumeClaim"
 NODE_SELECTOR, GIB = "scheduler.alpha.kubernetes.io/node-selector", 2**30
 JUDGED_HERE = (CLAIM, "PriorityClass")
 OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)

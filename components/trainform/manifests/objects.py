@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.manifests.manifest import RECORD_KEY, Component, Manifest, object_body, ownership, without_empty
+from trainform.manifests.manifest import CLAIM, RECORD_KEY, Component, Manifest, object_body, ownership, without_empty
 from trainform.plan.model import Plan, ReplicaService
 from trainform.plan.record import Record, record_name
 from trainform.plan.volumes import ClaimPlan
@@ -22,7 +22,7 @@ def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
         "storageClassName": plan.storage_class,
         "resources": {"requests": {"storage": plan.request.size}},
     }
-    body = object_body("PersistentVolumeClaim", plan.name, namespace, labels, spec=without_empty(spec))
+    body = object_body(CLAIM, plan.name, namespace, labels, spec=without_empty(spec))
     return Manifest(f"claim-{plan.key}", body, keep=plan.request.keep, component=Component.STORAGE)
 
 
