@@ -77,8 +77,9 @@ def test_other_admissions(backend: str, admission: str, golden: Golden) -> None:
     found = render_job(job.experiment.model_copy(update={"backend": backend}), environment)
     assert not found.problems
     text = to_yaml(found.manifests).replace(found.plan.revision, base.plan.revision)
-    heads = [f"{each.plan.admission} {each.plan.revision}" for each in (base, found)]
-    lines = difflib.unified_diff(to_yaml(base.manifests).splitlines(True), text.splitlines(True), *heads, n=2)
+    head, other_head = (f"{each.plan.admission} {each.plan.revision}" for each in (base, found))
+    before, after = to_yaml(base.manifests).splitlines(True), text.splitlines(True)
+    lines = difflib.unified_diff(before, after, head, other_head, n=2)
     golden(GOLDEN / name / f"{backend}-{admission}.diff", "".join(lines))
 
 

@@ -13,12 +13,15 @@ KUEUE = f"/apis/{API_VERSION}"
 
 
 @contextmanager
-def local_queue(live: Live, namespace: str, quotas: Mapping[str, Any], **spec: Any) -> Iterator[str]:
-    """Yield the name of the ClusterQueue behind a LocalQueue `team`: the namespace. spec: more of its fields."""
+def local_queue(
+    live: Live, namespace: str, quotas: Mapping[str, Any], nodes: Mapping[str, str] | None = None, **spec: Any
+) -> Iterator[str]:
+    """Yield the name of the ClusterQueue behind a LocalQueue `team`: the namespace. JobSets end with it. nodes: their
+    labels. spec: more fields of the ClusterQueue."""
     resources = [{"name": resource, "nominalQuota": quota} for resource, quota in quotas.items()]
     group = {"coveredResources": [*quotas], "flavors": [{"name": namespace, "resources": resources}]}
     bodies: list[dict[str, Any]] = [
-        {"kind": "ResourceFlavor", "metadata": {"name": namespace}},
+        {"kind": "ResourceFlavor", "metadata": {"name": namespace}, "spec": {"nodeLabels": dict(nodes or {})}},
         {
             "kind": "ClusterQueue",
             "metadata": {"name": namespace},
@@ -35,6 +38,8 @@ def local_queue(live: Live, namespace: str, quotas: Mapping[str, Any], **spec: A
     try:
         yield namespace
     finally:
+        for job in live.find_all("jobsets", namespace):
+            live.delete("jobsets", job["metadata"]["name"], namespace)
         for body in reversed(bodies):
             live.remove({"apiVersion": API_VERSION, **body})
 

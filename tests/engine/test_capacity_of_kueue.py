@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 
 import pytest
 
@@ -50,19 +49,15 @@ def test_kueue_does_what_the_review_says(
             for job in live.find_all("jobsets", namespace)
         }
 
-    def delete_jobs() -> None:
-        for job in live.find_all("jobsets", namespace):
-            live.delete("jobsets", job["metadata"]["name"], namespace)
-
-    with local_queue(live, namespace, QUOTAS), ExitStack() as at_end:
-        at_end.callback(delete_jobs)
+    with local_queue(live, namespace, QUOTAS):
         assert said("large", 3) == "never"
         assert said("fits", 2) == "now"
         until(lambda: not suspended()["fits"], "Kueue to admit the job that fits")
         assert said("waits", 1) == "later"
         time.sleep(WAITS)
         assert suspended() == {"large": True, "fits": False, "waits": True}
-        delete_jobs()
+        for job in live.find_all("jobsets", namespace):
+            live.delete("jobsets", job["metadata"]["name"], namespace)
         stop(live, namespace, "Hold")
         assert said("held", 1) == "later"
         time.sleep(WAITS)

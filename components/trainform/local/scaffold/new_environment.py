@@ -106,8 +106,9 @@ def _operator(survey: Survey) -> Iterator[str]:
 
 def _mpi_job(backend: str, served: Collection[str]) -> Iterator[str]:
     """Yield the version of MPIJobs, if the operator of the default one is not served."""
-    default, *others = [each for each in BACKENDS[backend].OPERATORS if each.mpi_job] or [None]
-    for other in others if default is not None and default.project not in served else ():
+    versions = [each for each in BACKENDS[backend].OPERATORS if each.mpi_job]
+    if versions and versions[0].project not in served:
+        default, other = versions
         yield f"mpi_job: {other.mpi_job}   # {default.project}, which serves {default.mpi_job}, is not there"
 
 
