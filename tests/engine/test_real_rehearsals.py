@@ -133,7 +133,7 @@ def says(then: str) -> dict[str, Any]:
     ("then", "limit", "line"),
     [
         ("exit 3", "1m", "worker-1 failed, exit code 3: I am 1"),
-        ("sleep 600", "10s", "worker-1 still runs after "),
+        ("sleep 600", "20s", "worker-1 still runs after 1"),
     ],
     ids=["fails", "hangs"],
 )
