@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.engine.kueue import local_queue
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_capacity import GPU
-from tests.engine.test_capacity_of_kueue import queue_of_two_nodes
 from tests.engine.test_waiting import Queue
-from trainform.backends.gangs import PRIORITY_LABEL
+from trainform.backends.admission import PRIORITY_LABEL
 from trainform.running import waiting
 
 pytestmark = pytest.mark.proof("Kueue's own reasons")
@@ -40,21 +40,20 @@ def queue(addons_project: Project, addons_live: Live, monkeypatch: pytest.Monkey
     monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"])
     classes = {f"{namespace}-low": LOW, f"{namespace}-high": HIGH}
     project.environment(backend="jobset", admission="kueue", limits={}, workload_priorities=True)
-    bodies = queue_of_two_nodes(namespace, namespace)
-    bodies[1]["spec"]["preemption"] = {"withinClusterQueue": "LowerPriority"}
-    bodies += [
+    bodies: list[dict[str, Any]] = [
         {"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "value": value}
         for name, value in classes.items()
     ]
     live.wait_for_free_nodes()
     for body in bodies:
         live.make(body)
-    found = JobSets(project, live)
+    found, quotas = JobSets(project, live), {GPU: 16, "rdma/hca": 16}
     try:
-        yield found
+        with local_queue(live, namespace, quotas, preemption={"withinClusterQueue": "LowerPriority"}):
+            yield found
+            found.clear()
     finally:
-        found.clear()
-        for body in reversed(bodies):
+        for body in bodies:
             live.remove(body)
 
 

@@ -12,9 +12,9 @@ from urllib.parse import quote
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
+from trainform.backends.admission import GROUP_ANNOTATION, QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import API_VERSION as QUEUE_API
-from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_LABEL
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_drift import utc_now

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import structs
 
+from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import QUEUE_LABEL
 from trainform.backends.outcome import Outcome
 from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
 from trainform.console.sections import counted, listed

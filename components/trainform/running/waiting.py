@@ -16,13 +16,13 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.admission import KUEUE_CONTROLLER, SCHEDULERS
 from trainform.backends.backend import BACKENDS, value_at
-from trainform.backends.gangs import KUEUE_CONTROLLER, SCHEDULERS
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
 from trainform.cluster.phases import ENDED_PODS, PodState, pod_state
-from trainform.cluster.pod_references import CLAIM, Reference, creation
+from trainform.cluster.pod_references import Reference, creation
 from trainform.errors import list_names, without_credentials
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.templates import NamedObject, named_objects
 from trainform.review.capacity import Estimate
 from trainform.review.context import Context
@@ -310,7 +310,9 @@ def _silent(case: _Case) -> Iterator[Reason]:
     held = case.admission == defaults.KUEUE and _condition(case.snapshot.gang, "Admitted").get("status") != "True"
     begun = held or case.snapshot.pods or not _is_empty(mapping(job).get("status"))
     if backend is not None and not begun and case.is_old(job):
-        yield _deployment(f"{backend.PROJECT} has done nothing with the job since its creation", backend.CONTROLLER)
+        version = mapping(job).get("apiVersion")
+        operator = next((each for each in backend.OPERATORS if each.api_version == version), backend.OPERATORS[0])
+        yield _deployment(f"{operator.project} has done nothing with the job since its creation", operator.controller)
 
 
 def _deployment(text: str, place: str) -> Reason:
