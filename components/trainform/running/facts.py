@@ -44,7 +44,7 @@ UNREAD = Facts(LiveFacts(""))
 def read_facts(snapshot: Snapshot, seconds: float) -> Facts:
     """Read the facts in at most so many seconds. What is refused or late is under `live.not_read`."""
     namespace, gang = snapshot.target.namespace, mapping(mapping(snapshot.gang).get("metadata"))
-    kueue, spot = admission_of(snapshot) == defaults.KUEUE, quote(namespace, safe="")
+    kueue, spot = snapshot.admission == defaults.KUEUE, quote(namespace, safe="")
     with LiveReads(snapshot.target.environment.cluster.context, namespace, seconds, kueue=kueue) as reads:
         if kueue and gang:
             queue = quote(str(mapping(mapping(snapshot.gang).get("spec")).get("queueName", "")), safe="")
@@ -76,17 +76,11 @@ def _placed(body: Any) -> tuple[str, str]:
     return body["involvedObject"]["name"], str(body["message"]).rpartition(" ")[2]
 
 
-def admission_of(snapshot: Snapshot) -> str:
-    """Return what admits the job."""
-    recorded = "" if snapshot.record is None else snapshot.record.admission
-    return recorded or snapshot.target.environment.admission
-
-
 def review_of(snapshot: Snapshot) -> JobReview:
     """Return the job as a review of its creation has it, for the arithmetic of `review`."""
     job = {} if snapshot.job is None else snapshot.job
     gang = [{"apiVersion": QUEUE_API, "kind": "PodGroup", **snapshot.gang}] if snapshot.gang else []
-    steps = [_creation(body) for body in (job, *(gang if admission_of(snapshot) == defaults.VOLCANO else ()))]
+    steps = [_creation(body) for body in (job, *(gang if snapshot.admission == defaults.VOLCANO else ()))]
     return JobReview(snapshot.target.experiment, None, steps[0], None, snapshot.record, tuple(steps))
 
 

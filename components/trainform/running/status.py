@@ -67,7 +67,7 @@ def status_of(snapshot: Snapshot, facts: Facts = UNREAD) -> JobStatus:
         job=str(metadata.get("name", "" if record is None else record.job)),
         revision=str(labels.get(REVISION_LABEL, "" if record is None else record.revision)),
         backend="" if record is None else record.backend,
-        admission=(record.admission if record is not None else "") or target.environment.admission,
+        admission=snapshot.admission,
         queue=str(labels.get(QUEUE_LABEL, "")) if record is None else record.queue,
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
@@ -92,7 +92,7 @@ def _phase(snapshot: Snapshot, pods: tuple[PodStatus, ...]) -> Phase:
         return Phase.UNKNOWN
     job: Body | None = {} if JOB in snapshot.not_read else snapshot.job
     counts = None if PODS in snapshot.not_read else Counter(pod.state for pod in pods)
-    return phase_of(job, counts, snapshot.gang)
+    return phase_of(job, counts, snapshot.gang, snapshot.admission)
 
 
 def _outcome(snapshot: Snapshot) -> Outcome:

@@ -30,7 +30,7 @@ from trainform.review.job_objects import local_queue_of, queue_of
 from trainform.review.pod_limits import MOST_NAMED, Lack
 from trainform.review.pod_needs import Need, need_of
 from trainform.review.preview import Preview
-from trainform.running.facts import EVICTIONS, MADE_FIRST, NAMED, UNREAD, Facts, admission_of, named_by_pods, review_of
+from trainform.running.facts import EVICTIONS, MADE_FIRST, NAMED, UNREAD, Facts, named_by_pods, review_of
 from trainform.running.model import Holder, Reason
 from trainform.running.read import event_time
 from trainform.running.snapshot import Body, Snapshot
@@ -73,7 +73,7 @@ class _Case:
 
     @functools.cached_property
     def admission(self) -> str:
-        return admission_of(self.snapshot)
+        return self.snapshot.admission
 
     @functools.cached_property
     def queue(self) -> tuple[str, str]:
