@@ -10,7 +10,7 @@ import datetime
 import functools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -107,13 +107,12 @@ class _Case:
     @functools.cached_property
     def shortages(self) -> Mapping[str, Sequence[Reason]]:
         """Return what the pods without a node lack, by code."""
-        found = defaultdict[str, list[Reason]](list)
-        for need in self.estimate.jobs.needs if self.estimate else ():
-            placed = len(self.pods) - len(self.unplaced)
-            gang = placed < need.gang[POD_SLOTS]
-            for lack in self.estimate.lacks() if self.estimate and placed < need.every[POD_SLOTS] else ():
-                if lack.verdict in ("never", "later") and (gang or lack.part):
-                    code, reason = _shortage(self.estimate, need, lack)
+        found, estimate = defaultdict[str, list[Reason]](list), self.estimate
+        if estimate is not None:
+            (need,), placed = estimate.jobs.needs, len(self.pods) - len(self.unplaced)
+            for lack in estimate.lacks() if placed < need.every[POD_SLOTS] else ():
+                if lack.verdict in ("never", "later") and (lack.part or placed < need.gang[POD_SLOTS]):
+                    code, reason = _shortage(estimate, need, lack)
                     found[code].append(reason)
         return found
 
@@ -420,14 +419,14 @@ def _states(pod: Body) -> list[Mapping[str, Any]]:
     return [mapping(each.get("state")) for field in fields for each in mappings(value_at(pod, field))]
 
 
-def _waiting(case: _Case, states: Iterable[str]) -> Iterator[tuple[Body, str]]:
+def _waiting(case: _Case, states: Collection[str]) -> Iterator[tuple[Body, str]]:
     """Yield the pod and the message of each container that waits for one of these reasons now."""
     for pod in case.pods:
         waiting = [mapping(state.get("waiting")) for state in _states(pod)]
         yield from ((pod, str(one.get("message") or one["reason"])) for one in waiting if one.get("reason") in states)
 
 
-def _events(case: _Case, kinds: Iterable[str]) -> list[Body]:
+def _events(case: _Case, kinds: Collection[str]) -> list[Body]:
     return [event for event in case.snapshot.events if event.get("reason") in kinds]
 
 
