@@ -16,9 +16,10 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.admission import KUEUE_CONTROLLER, SCHEDULERS
+from trainform.backends.admission import SCHEDULERS
 from trainform.backends.backend import BACKENDS, value_at
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
+from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import ENDED_PODS, PodState, pod_state
 from trainform.cluster.pod_references import Reference, creation
 from trainform.errors import list_names, without_credentials
@@ -300,7 +301,7 @@ def _no_workload(case: _Case) -> Iterator[Reason]:
     missing = case.snapshot.gang is None and "gang" not in case.snapshot.not_read and not case.snapshot.pods
     if case.admission == defaults.KUEUE and missing and case.is_old(case.snapshot.job):
         text = "Kueue has made no Workload for the job: it does not run, or does not manage jobs of this kind"
-        yield _deployment(text, KUEUE_CONTROLLER)
+        yield _deployment(text, KUEUE.controller)
 
 
 def _silent(case: _Case) -> Iterator[Reason]:
