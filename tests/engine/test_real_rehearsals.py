@@ -18,7 +18,7 @@ import yaml
 
 from tests.backends.trainer.samples import TORCH
 from tests.engine.project import Project, Ran
-from tests.engine.test_rehearsals import CASES, Case, formed
+from tests.engine.test_rehearsals import CASES, PAIR, TRAIN, Case, formed
 from tests.engine.test_rehearsals_of_operators import NODE, ON, TORCHRUN
 from tests.local.rehearsal.conftest import docker_daemon, image
 from trainform.local.sandbox.control import down
@@ -61,7 +61,11 @@ CLOSEST = pytest.mark.proof("launchers as the operator's own job"), pytest.mark.
 REAL: dict[str, tuple[str, Case]] = {**{name: ("volcano", case) for name, case in CASES.items()}, **ON}
 # A rehearsal has at most two processes on a node.
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
-REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, "network": {"host": True}}, formed(2, 2), 2))
+WITH_DEEPSPEED = {"accelerate": {**TRAIN, "launcher_args": ["--use_deepspeed"]}}
+REAL["accelerate-deepspeed"] = ("volcano", Case({"launcher": WITH_DEEPSPEED, "roles": PAIR}, formed(2, 2), 2))
+HOSTED = {"network": {"host": True}}
+REAL["hosted-elastic"] = ("volcano", Case({**CASES["elastic"].experiment, "roles": PAIR, **HOSTED}, formed(2, 2), 2))
+REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, **HOSTED}, formed(2, 2), 2))
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=CLOSEST[name not in IN_PROOF]) for name in REAL])
