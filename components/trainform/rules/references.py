@@ -122,6 +122,8 @@ def _environment_queues(environment: Environment) -> Iterator[Problem]:
         admits = defaults.QUEUE_SYSTEMS[environment.admission]
         reason = f"the queues are Volcano's, and in this environment {admits} admits jobs"
         yield Problem("queues", None, reason, "remove them, or write `admission: volcano`")
+    if environment.admission == defaults.KUEUE and environment.mpi_job == "v1":
+        yield Problem("mpi_job", "v1", "Kueue admits MPIJobs of the version v2beta1 alone", "write v2beta1")
     if environment.workload_priorities:
         yield from _workload_priorities(environment)
     if defaults.ROOT_QUEUE in environment.queues:
