@@ -116,21 +116,24 @@ def test_suspend_elastic_replicas_and_ttl_change_in_place(addons_project: Projec
     project.unchanged(stack)
 
 
-def queue_bodies(namespace: str) -> list[dict[str, Any]]:
-    """Return a LocalQueue `team`, and its ClusterQueue, which is called like the namespace and holds everything
-    back."""
-    quotas = [{"name": resource, "nominalQuota": quota} for resource, quota in (("cpu", "32"), ("memory", "64Gi"))]
-    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": namespace, "resources": quotas}]}
+QUOTAS = {"cpu": "32", "memory": "64Gi", "baidu.com/a800_80g_cgpu": "512"}
+
+
+def queue_bodies(namespace: str, name: str = "team", policy: str = "Hold") -> list[dict[str, Any]]:
+    """Return a LocalQueue of this name, and its ClusterQueue, which is called like the namespace. It holds everything
+    back, unless the policy is `None`."""
+    quotas = [{"name": resource, "nominalQuota": quota} for resource, quota in QUOTAS.items()]
+    group = {"coveredResources": [*QUOTAS], "flavors": [{"name": namespace, "resources": quotas}]}
     made: list[dict[str, Any]] = [
         {"kind": "ResourceFlavor", "metadata": {"name": namespace}},
         {
             "kind": "ClusterQueue",
             "metadata": {"name": namespace},
-            "spec": {"namespaceSelector": {}, "resourceGroups": [group], "stopPolicy": "Hold"},
+            "spec": {"namespaceSelector": {}, "resourceGroups": [group], "stopPolicy": policy},
         },
         {
             "kind": "LocalQueue",
-            "metadata": {"name": "team", "namespace": namespace},
+            "metadata": {"name": name, "namespace": namespace},
             "spec": {"clusterQueue": namespace},
         },
     ]
