@@ -94,9 +94,7 @@ def test_accelerate_joins_nodes_of_one_accelerator(
     ("replicas", "words", "alone"),
     [(2, ["--use_deepspeed"], True), (2, ["--use-deepspeed"], True), (1, ["--use_deepspeed"], False), (2, [], False)],
 )
-def test_accelerate_with_deepspeed_starts_the_processes_of_its_own_node(
-    replicas: int, words: list[str], alone: bool, tools: Path
-) -> None:
+def test_accelerate_joins_nodes_with_deepspeed(replicas: int, words: list[str], alone: bool, tools: Path) -> None:
     worker = {"replicas": replicas, "accelerators": {"a800": 8}}
     launcher = {"accelerate": {"script": "/app/train.py", "launcher_args": words}}
     options = start(plan(launcher=launcher, roles={"worker": worker}), "worker", 0, tools).options()
