@@ -134,7 +134,7 @@ pod_overrides = st.sampled_from(
         {"spec": {"terminationGracePeriodSeconds": 0, "enableServiceLinks": False}},
         {"spec": {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["storage.example.com"]}]}},
         {"spec": {"containers": {"main": {"workingDir": "/app", "tty": True,
-                        "lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}}}},
+                        "lifecycle": {"preStop": {"exec": {"command": ["sync"]}}}}}}},
         {"spec": {"containers": {"sidecar": {"image": "registry.example.com/ai/log:1", "args": ["--follow"]}}}},
         {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"topologyKey": "kubernetes.io/hostname",
