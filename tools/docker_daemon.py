@@ -13,7 +13,7 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import docker
@@ -41,17 +41,22 @@ STATE, LOG = "daemon.json", "dockerd.log"
 PID_FILES = {"dockerd.pid": "dockerd", "exec/containerd/containerd.pid": "containerd"}
 
 
-def version() -> str | None:
-    """Return the version of the daemon at DOCKER_HOST or the default socket, None if none answers."""
-    host = os.environ.get("DOCKER_HOST")
-    scheme, _, path = (host if host else f"unix://{SOCKET}").partition("://")
+def version(host: str = "") -> str | None:
+    """Return the version of the daemon at a host, None if none answers. Default: DOCKER_HOST, or the usual socket."""
+    host = host or os.environ.get("DOCKER_HOST") or f"unix://{SOCKET}"
+    scheme, _, path = host.partition("://")
     try:
         if scheme == "unix" and not listens(Path(path)):
             return None  # docker-py would leave its socket open if no process listens
-        with contextlib.closing(docker.from_env(timeout=ANSWER_SECONDS)) as client:
-            return str(client.version()["Version"])
+        with contextlib.closing(client(host, ANSWER_SECONDS)) as opened:
+            return str(opened.version()["Version"])
     except (docker.errors.DockerException, OSError):
         return None
+
+
+def client(host: str, seconds: int) -> docker.DockerClient:
+    """Return a client of the daemon at a host. seconds: for one answer."""
+    return docker.from_env(timeout=seconds, environment={**os.environ, "DOCKER_HOST": host})
 
 
 def listens(path: Path) -> bool:
@@ -87,7 +92,7 @@ def ensure(progress: Progress) -> None:
                 "no Docker daemon answers, and only root may start one", "start it: sudo systemctl start docker"
             )
         with progress.step("starting dockerd"):
-            begin(folder)
+            begin(folder, folder / "data", f"unix://{SOCKET}")
         progress.note(f"dockerd runs until `python -m tools.docker_daemon stop`; its log is {folder / LOG}")
 
 
@@ -108,21 +113,35 @@ def refuse_to_replace(host: str | None, listener: Path) -> None:
     )
 
 
-def begin(folder: Path) -> None:
-    """Start our daemon and wait until it answers; what does not answer in time is ended again."""
+@contextlib.contextmanager
+def separate(folder: Path, data: Path, seconds: int) -> Iterator[docker.DockerClient]:
+    """Run a daemon without networks, with its images in `data`, next to that of this machine; yield a client."""
+    host = f"unix://{folder / 'docker.sock'}"
+    process = begin(folder, data, host, "--bridge=none", "--iptables=false", "--ip6tables=false")
+    try:
+        with contextlib.closing(client(host, seconds)) as opened:
+            yield opened
+    finally:
+        stop([process], GRACE_SECONDS)
+
+
+def begin(folder: Path, data: Path, host: str, *options: str) -> Process:
+    """Start a daemon and wait until it answers; what does not answer in time is ended again."""
     binary = program("dockerd")
     assert binary is not None  # `require` has seen to it
     for name, owner in PID_FILES.items():
         drop_stale(folder / name, owner)
     arguments = [
-        "--data-root", str(folder / "data"),
+        "--data-root", str(data),
         "--exec-root", str(folder / "exec"),
         "--pidfile", str(folder / "dockerd.pid"),
-        "--host", f"unix://{SOCKET}",
+        "--host", host,
+        *options,
     ]  # fmt: skip
     command = Command("dockerd", binary, arguments, folder / LOG)
     [process] = launch([command], environment(), lambda started: write_state(folder, started[0]))
-    wait(process, lambda: version() is not None, START_SECONDS)
+    wait(process, lambda: version(host) is not None, START_SECONDS)
+    return process
 
 
 def wait(process: Process, answers: Callable[[], bool], seconds: float) -> None:
