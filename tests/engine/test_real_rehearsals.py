@@ -109,7 +109,7 @@ NAMED_MPI: dict[str, Any] = {
     **NAMED,
     "image": IMAGE_OF_RUNTIME,
     "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
-    "roles": {"launcher": {"replicas": 1, "ranked": False}, "worker": {**NODE, "replicas": 2}},
+    "roles": {"launcher": {"replicas": 1, "ranked": False}, "worker": {"replicas": 2}},
     "files": {"/etc/ssh/ssh_config.d/rehearsal.conf": {"text": SSH_CONFIG}},
 }
 
