@@ -90,6 +90,7 @@ def ensure_disk(folder: Path, work: Path, image: str, progress: Progress) -> Pat
                 nodes = [node_image(daemon.images.get(name).attrs, full_name(name)) for name in images[2:]]
                 load(daemon.api, Containers(daemon.api, work), image, nodes, progress)
             with progress.step("writing them to a disk"):
+                (work / "disk").touch()
                 command = ["mke2fs", "-q", "-t", "ext4", "-d", str(tree), str(work / "disk"), DISK]
                 subprocess.run(command, env=environment(), check=True)
             (work / "disk").replace(disk)

@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -92,7 +93,7 @@ def ensure(progress: Progress) -> None:
                 "no Docker daemon answers, and only root may start one", "start it: sudo systemctl start docker"
             )
         with progress.step("starting dockerd"):
-            begin(folder, folder / "data", f"unix://{SOCKET}")
+            begin(folder)
         progress.note(f"dockerd runs until `python -m tools.docker_daemon stop`; its log is {folder / LOG}")
 
 
@@ -113,35 +114,51 @@ def refuse_to_replace(host: str | None, listener: Path) -> None:
     )
 
 
-@contextlib.contextmanager
-def separate(folder: Path, data: Path, seconds: int) -> Iterator[docker.DockerClient]:
-    """Run a daemon without networks, with its images in `data`, next to that of this machine; yield a client."""
-    host = f"unix://{folder / 'docker.sock'}"
-    process = begin(folder, data, host, "--bridge=none", "--iptables=false", "--ip6tables=false")
-    try:
-        with contextlib.closing(client(host, seconds)) as opened:
-            yield opened
-    finally:
-        stop([process], GRACE_SECONDS)
-
-
-def begin(folder: Path, data: Path, host: str, *options: str) -> Process:
-    """Start a daemon and wait until it answers; what does not answer in time is ended again."""
+def begin(folder: Path) -> None:
+    """Start our daemon and wait until it answers; what does not answer in time is ended again."""
     binary = program("dockerd")
     assert binary is not None  # `require` has seen to it
     for name, owner in PID_FILES.items():
         drop_stale(folder / name, owner)
-    arguments = [
+    command = Command("dockerd", binary, arguments(folder, folder / "data", f"unix://{SOCKET}"), folder / LOG)
+    [process] = launch([command], environment(), lambda started: write_state(folder, started[0]))
+    wait(process, lambda: version() is not None, START_SECONDS)
+
+
+def arguments(folder: Path, data: Path, host: str) -> list[str]:
+    """Return the arguments of a daemon with its images in `data`."""
+    return [
         "--data-root", str(data),
         "--exec-root", str(folder / "exec"),
         "--pidfile", str(folder / "dockerd.pid"),
         "--host", host,
-        *options,
     ]  # fmt: skip
-    command = Command("dockerd", binary, arguments, folder / LOG)
-    [process] = launch([command], environment(), lambda started: write_state(folder, started[0]))
-    wait(process, lambda: version(host) is not None, START_SECONDS)
-    return process
+
+
+# In a network of its own: without a bridge, a daemon removes that of this machine.
+SEPARATE = ("setpriv", "--pdeathsig=TERM", "unshare", "--net")
+WITHOUT_NETWORKS = ("--bridge=none", "--iptables=false", "--ip6tables=false")
+
+
+@contextlib.contextmanager
+def separate(folder: Path, data: Path, seconds: int) -> Iterator[docker.DockerClient]:
+    """Run another daemon with its images in `data`, which ends with this process; yield a client."""
+    host, end = f"unix://{folder / 'docker.sock'}", time.monotonic() + START_SECONDS
+    words = [*SEPARATE, str(program("dockerd")), *arguments(folder, data, host), *WITHOUT_NETWORKS]
+    with (
+        (folder / LOG).open("wb") as log,
+        subprocess.Popen(words, env=environment(), stdout=log, stderr=log) as process,
+    ):
+        try:
+            while version(host) is None:
+                if process.poll() is not None or time.monotonic() > end:
+                    lines = tail(folder / LOG)
+                    raise TrainformError("a second dockerd does not answer", "it needs a full root", lines)
+                time.sleep(POLL_SECONDS)
+            with contextlib.closing(client(host, seconds)) as opened:
+                yield opened
+        finally:
+            process.terminate()
 
 
 def wait(process: Process, answers: Callable[[], bool], seconds: float) -> None:
