@@ -231,7 +231,7 @@ class Trainer(Backend):
             pods = each["template"]["spec"]
             pods["template"] = copy.deepcopy(changed(Template(1, 1, pods["template"]), each["name"], trained, job).body)
         spec = job["spec"]
-        kept = ("numNodes", "numProcPerNode", "env")  # the variables are for all nodes of MPI, the rest for one job
+        kept = ("numNodes", "numProcPerNode", "env")  # with MPI the variables are also for nodes that do not launch
         spec["trainer"] = {key: value for key, value in spec["trainer"].items() if key in kept}
         for patch in spec["runtimePatches"]:
             patch["trainingRuntimeSpec"]["template"].pop("spec", None)
