@@ -54,7 +54,7 @@ class Containers:
         """Return the bytes that Docker has, without those that the real nodes of other sandboxes may use."""
         own, others = self.running(), self._client.containers(filters={"label": LABEL})
         ids = [each["Id"] for each in others if each["Id"] not in own]
-        given = sum(self._client.inspect_container(each)["HostConfig"]["Memory"] for each in ids)
+        given: int = sum(self._client.inspect_container(each)["HostConfig"]["Memory"] for each in ids)
         return min(psutil.virtual_memory().available, int(self._client.info()["MemTotal"])) - given
 
     def make_network(self) -> str:
