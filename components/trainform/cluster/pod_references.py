@@ -13,12 +13,11 @@ from trainform.cluster.field_places import Place, experiment_field
 from trainform.cluster.live_objects import path_of
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.errors import Problem
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.manifests.templates import Template, named_objects
 from trainform.plan.model import Plan
 
-CLAIM = "PersistentVolumeClaim"
 _CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass")
 _POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",

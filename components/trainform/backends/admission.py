@@ -111,7 +111,7 @@ def admission_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _fields_of_volcano(plan: Plan) -> Iterator[Problem]:
-    admits = f"and in this environment {defaults.QUEUE_SYSTEMS[plan.admission]} admits jobs"
+    admits = f"and in this environment {defaults.ADMITS[plan.admission]}"
     if plan.admission == defaults.KUEUE:
         yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
         if plan.workload_priority is not None:
