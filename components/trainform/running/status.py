@@ -46,7 +46,8 @@ def status_of_target(target: Target) -> JobStatus:
     if found.phase not in WAITS:
         return found
     from trainform.running.facts import read_facts
-    from trainform.running.waiting import preemption, reasons  # they import the arithmetic of reviews
+    from trainform.running.preemption import preemption  # they import the arithmetic of reviews
+    from trainform.running.waiting import reasons
 
     facts = read_facts(snapshot, SECONDS)
     evicted = preemption(snapshot, facts)
