@@ -48,7 +48,7 @@ def read_facts(snapshot: Snapshot, seconds: float) -> Facts:
         if kueue and gang:
             queue = quote(str(mapping(mapping(snapshot.gang).get("spec")).get("queueName", "")), safe="")
             place = f"/apis/visibility.{KUEUE.api_version}/namespaces/{spot}/localqueues/{queue}/pendingworkloads"
-            reads.start_list(POSITIONS, place, _position)
+            reads.start_list(POSITIONS, place, _position, {"limit": "1000"})  # it has no pages
         if any(event.get("reason") in EVICTIONS for event in snapshot.events):
             selector = {"fieldSelector": "reason=Scheduled"}
             reads.start_list(PLACED, f"/api/v1/namespaces/{spot}/events", _placed, selector)
