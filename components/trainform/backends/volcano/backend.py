@@ -150,16 +150,13 @@ OWN_KEYS = frozenset(
 _LATE_REFUSALS = (("unable to find job queue",), ("can only submit job to queue with state `Open`",))
 
 API_VERSION = "batch.volcano.sh/v1alpha1"
+CONTROLLER = "volcano-system/volcano-controllers"
 
 
 class Volcano(Backend):
     """Volcano: a Job of tasks, which its controller and scheduler run as a gang."""
 
-    OPERATORS = (
-        Operator(
-            "Volcano (its Helm chart)", "volcano.sh", API_VERSION, "volcano-system/volcano-controllers", ("jobs",)
-        ),
-    )
+    OPERATORS = (Operator("Volcano (its Helm chart)", "volcano.sh", API_VERSION, CONTROLLER, ("jobs",)),)
     RESTARTS = PodRestarts("Volcano restarts pods by a lifecycle policy for each exit code, of at most 16", most=16)
     PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {"batch.volcano.sh/Job": (_with_volumes,)}
     # Terminated: by the policy `TerminateJob`, which a pod that fails raises if nothing restarts it. Aborted: by a
