@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from msgspec import Struct, structs
 
 from trainform.backends.backend import value_at
+from trainform.deployed.overview import WAITING
 from trainform.errors import list_names
 from trainform.manifests.manifest import quantity
 from trainform.review import steps
@@ -27,6 +28,8 @@ TENTH = Decimal("0.1")
 GIBIBYTE = 1 << 30
 HOURS_OF_A_MONTH = 730
 CLAIM_CLASS = "spec.storageClassName"
+ENDING = ("replace", "delete", "suspend")
+"""Changes of a job that end its pods."""
 SEVERAL_CURRENCIES = "its prices are in several currencies"
 
 
@@ -99,7 +102,7 @@ def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
 def spent_by(happens: JobChange, context: Context) -> Money | None:
     """Return the cost of a running job that ends, since its first pod started; None if it is unknown."""
     live = happens.live
-    if happens.kind not in ("replace", "delete") or happens.state != "running" or live is None or context.live is None:
+    if happens.kind not in ENDING or happens.state != "running" or live is None or context.live is None:
         return None
     side = _side([happens.job], context.environment, after=False)
     if side.amount is None:
@@ -117,7 +120,7 @@ def spent_by(happens: JobChange, context: Context) -> Money | None:
 
 def _cost_of_jobs(context: Context, environment: Environment | None, *, after: bool) -> Side:
     jobs = [job for job in context.jobs if _exists(job, after=after)]
-    idle = {job: "" if after and places_pods(job) else _idle(job, context) for job in jobs}
+    idle = {job: _idle_after(job, context) if after else _idle(job, context) for job in jobs}
     running = [job for job in jobs if not idle[job]]
     side = _side(running, environment, after=after) if running else Side(None)
     notes = [
@@ -144,7 +147,14 @@ def _idle(job: JobReview, context: Context) -> str:
     if happens.state == "absent":
         return "not in the cluster"
     phase = "" if happens.live is None else happens.live.phase
-    return phase if happens.state == "finished" or (happens.state == "pending" and phase == "Pending") else ""
+    return phase if happens.state == "finished" or (happens.state == "pending" and phase in WAITING) else ""
+
+
+def _idle_after(job: JobReview, context: Context) -> str:
+    """Return why the job takes no accelerators after the change; "" if it does, or if unknown."""
+    if places_pods(job):
+        return ""
+    return "suspended" if job_change(context, job).suspended else _idle(job, context)
 
 
 def _side(jobs: Iterable[JobReview], environment: Environment | None, *, after: bool) -> Side:

@@ -12,6 +12,7 @@ from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.backends.judged import named
+from trainform.backends.suspend import is_suspended
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
@@ -41,11 +42,14 @@ def metadata_of(state: State | None) -> dict[str, Any]:
 
 
 def places_pods(job: JobReview) -> bool:
-    """Return True if the engine creates or replaces the job object, or changes in place how many pods it has."""
+    """Return True if the engine creates, replaces or resumes the job object, or changes in place how many pods it
+    has."""
     step = job.job
-    if step is None or step.new is None or steps.action(step) == "none":
+    if step is None or step.new is None or steps.action(step) == "none" or is_suspended(body_of(step.new)):
         return False
-    return step.operation != "update" or step.old is None or _numbers(step.old) != _numbers(step.new)
+    if step.operation != "update" or step.old is None or is_suspended(body_of(step.old)):
+        return True
+    return _numbers(step.old) != _numbers(step.new)
 
 
 def _numbers(state: State) -> list[tuple[str, int, int]]:

@@ -208,6 +208,11 @@ class Volcano(Backend):
             if role.launched and role.restart == ON_FAILURE and is_unheeded(plan, role, TASK_FAILED):
                 yield NOTES["restarts"].format(role=role.name, number=role.max_retry)
 
+    def suspend_fix(self, plan: Plan) -> str:
+        """Return the command: Volcano suspends a job by a Command object."""
+        options = f"-N {plan.job} -n {plan.namespace}"
+        return f"use `vcctl job suspend {options}` instead of this key, and later `vcctl job resume {options}`"
+
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)
 

@@ -1,0 +1,51 @@
+"""Suspend a job by a field of its object: the operator ends its pods, and starts them when the field is gone."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec import structs
+
+from trainform import defaults
+from trainform.backends.backend import BACKENDS, value_at
+from trainform.backends.gangs import QUEUE_LABEL
+from trainform.errors import Problem
+from trainform.manifests.manifest import Manifest, mapping
+from trainform.plan.model import Plan
+from trainform.spec.layers import merge_patch
+from trainform.spec.stack import SUSPEND
+
+NOTE = f"{SUSPEND}: the job has no pods until `trainform resume`"
+
+
+def suspend_problems(plan: Plan) -> Iterator[Problem]:
+    """Yield a problem if a field of the job object cannot suspend the job."""
+    reason, fix = "the job has no field that suspends it", BACKENDS[plan.backend].suspend_fix(plan)
+    if plan.admission == defaults.KUEUE:
+        reason, place = "Kueue admits this job, and would start it again", f"-n {plan.namespace}"
+        find = f"`kubectl get workloads {place}` shows the NAME"
+        fix = f"use `kubectl kueue stop workload NAME {place}` instead of this key; {find}"
+    if fix:
+        yield Problem(SUSPEND, "true", reason, fix)
+
+
+def suspended(manifests: Iterable[Manifest], plan: Plan) -> tuple[Manifest, ...]:
+    """Return the objects with the job suspended."""
+    (path,) = BACKENDS[plan.backend].SUSPENDED
+    patch = functools.reduce(lambda inner, key: {key: inner}, reversed(path.split(".")), True)
+    return tuple(
+        structs.replace(each, body=merge_patch(each.body, patch)) if each.is_job else each for each in manifests
+    )
+
+
+def is_suspended(job: Mapping[str, Any]) -> bool:
+    """Return True if the job object is suspended by a person: Kueue suspends and resumes jobs in its queues itself."""
+    in_queue = QUEUE_LABEL in mapping(mapping(job.get("metadata")).get("labels"))
+    return not in_queue and any(value_at({**job}, path) is True for path in _paths())
+
+
+@functools.cache
+def _paths() -> frozenset[str]:
+    return frozenset(path for backend in BACKENDS.values() for path in backend.SUSPENDED)

@@ -1,0 +1,37 @@
+"""`trainform rerun`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trainform.cli.app import prints
+from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument
+from trainform.cli.stack_setting import set_in_stack
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trainform.spec.stack import Stack
+
+
+@prints(*DATA)
+def command(word: StackJobArgument, environment: StackEnvironmentOption = None, *, form: Form) -> None:
+    """Run an unchanged experiment again.
+
+    The command adds 1 to `trainform:run` in the stack's file; `pulumi up` replaces the job by a new revision. Claims
+    stay, so a program that reads its checkpoints resumes from them.
+
+    Exit code: 0, or 2 if the stack's file has problems.
+    """
+    set_in_stack(word, environment, "run", _next_run, _effect, form)
+
+
+def _next_run(stack: Stack, root: Path) -> int:
+    from trainform.spec.stack import run_number
+
+    return run_number(str(stack.run + 1))
+
+
+def _effect(before: Stack) -> str:
+    late = ", which starts suspended" if before.suspend else ""
+    return f"`pulumi up` replaces the job of run {before.run} by that of run {before.run + 1}{late}"

@@ -1,0 +1,39 @@
+"""`trainform suspend`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trainform.cli.app import prints
+from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument
+from trainform.cli.stack_setting import set_in_stack
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trainform.spec.stack import Stack
+
+EFFECT = "`pulumi up` ends the job's pods; what is not in a checkpoint is lost"
+
+
+@prints(*DATA)
+def command(word: StackJobArgument, environment: StackEnvironmentOption = None, *, form: Form) -> None:
+    """Suspend the job of a stack: its pods end, and its object stays.
+
+    The command writes `trainform:suspend: true` into the stack's file; `pulumi up` applies it in place, without a new
+    revision. It works on jobset, trainer, kubernetes, and kubeflow without MPIJobs v1, unless Kueue admits the job. For
+    other jobs the error shows the command that suspends them.
+
+    Exit code: 0, or 2 if the job cannot be suspended, or its files have problems.
+    """
+    set_in_stack(word, environment, "suspend", _suspended, lambda _: EFFECT, form)
+
+
+def _suspended(stack: Stack, root: Path) -> bool:
+    """Return True. Raises InputError if `pulumi up` would refuse it."""
+    from msgspec import structs
+
+    from trainform.job.check import check_stack
+
+    check_stack(structs.replace(stack, suspend=True), root).or_raise()
+    return True
