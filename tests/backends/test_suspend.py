@@ -8,7 +8,8 @@ import pytest
 
 from tests.support.samples import environment, experiment, fitting
 from trainform.backends.backend import BACKENDS, value_at
-from trainform.backends.suspend import NOTE, is_suspended
+from trainform.backends.suspend import NOTE
+from trainform.cluster.phases import is_suspended
 from trainform.job.check import CheckedJob, suspend
 from trainform.job.render import render_job
 from trainform.manifests.manifest import job_body
@@ -85,13 +86,6 @@ def test_what_cannot_be_suspended_is_refused_with_a_command(backend: str) -> Non
     assert (problem.path, problem.value) == ("trainform:suspend", "true")
     assert checked.job is not None
     assert fix.format(job=checked.job.plan.job) in problem.fix
-
-
-def test_a_job_that_kueue_suspends_is_not_suspended_by_a_person() -> None:
-    checked = rendered("kubeflow", environment(admission="kueue", queues={}))
-    body = job_body(checked.or_raise().manifests)
-    assert body["spec"]["runPolicy"]["suspend"] is True
-    assert not is_suspended(body)
 
 
 def test_every_backend_has_a_field_or_another_way() -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import BACKENDS, value_at
-from trainform.backends.gangs import QUEUE_LABEL
+from trainform.backends.backend import BACKENDS
 from trainform.errors import Problem
-from trainform.manifests.manifest import Manifest, mapping
+from trainform.manifests.manifest import Manifest
 from trainform.plan.model import Plan
 from trainform.spec.layers import merge_patch
 from trainform.spec.stack import SUSPEND
@@ -38,14 +36,3 @@ def suspended(manifests: Iterable[Manifest], plan: Plan) -> tuple[Manifest, ...]
     return tuple(
         structs.replace(each, body=merge_patch(each.body, patch)) if each.is_job else each for each in manifests
     )
-
-
-def is_suspended(job: Mapping[str, Any]) -> bool:
-    """Return True if the job object is suspended by a person: Kueue suspends and resumes jobs in its queues itself."""
-    in_queue = QUEUE_LABEL in mapping(mapping(job.get("metadata")).get("labels"))
-    return not in_queue and any(value_at({**job}, path) is True for path in _paths())
-
-
-@functools.cache
-def _paths() -> frozenset[str]:
-    return frozenset(path for backend in BACKENDS.values() for path in backend.SUSPENDED)

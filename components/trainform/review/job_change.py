@@ -8,20 +8,20 @@ from typing import Literal
 
 from msgspec import Struct
 
-from trainform.backends.suspend import is_suspended
-from trainform.cluster.facts import ENDED, LiveFacts, LiveJob
+from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.cluster.live_drift import age
+from trainform.cluster.phases import ENDED, Phase
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.review import steps
 from trainform.review.causes import VERSION, Causes, because, causes
 from trainform.review.context import Context, JobReview
-from trainform.review.job_objects import accelerators_of, body_of, demands_of
+from trainform.review.job_objects import accelerators_of, demands_of, is_suspended
 from trainform.review.model import Change
-from trainform.review.preview import State, Step
+from trainform.review.preview import Step
 from trainform.spec.environment import Environment
 
-RUNNING = ("Running", "Restarting", "Completing")
+RUNNING = (Phase.RUNNING, Phase.RESTARTING, Phase.ENDING)
 PODS = "pods of "  # before the namespace, in what could not be read
 MOST_JOBS = 256  # whose fates are kept
 
@@ -79,7 +79,7 @@ class JobChange(Struct, frozen=True):
     @property
     def suspended(self) -> bool:
         """Return True if the job has no pods after the change, because its object is suspended."""
-        return self.job.job is not None and _is_suspended(self.job.job.new)
+        return self.job.job is not None and is_suspended(self.job.job.new)
 
     @property
     def reasons(self) -> tuple[Change, ...]:
@@ -117,7 +117,7 @@ def job_change(context: Context, job: JobReview) -> JobChange:
     happens: ChangeKind = "none" if step is None else steps.action(step)
     scaled = _scaled(old, new) if happens == "update" else ()
     if step is not None and happens == "update":
-        happens = _SWITCHES.get((_is_suspended(step.old), _is_suspended(step.new)), "scale" if scaled else happens)
+        happens = _SWITCHES.get((is_suspended(step.old), is_suspended(step.new)), "scale" if scaled else happens)
     jobs = () if context.live is None or context.live.jobs is None else context.live.jobs
     live = next((each for each in jobs if each.name == before_name), None)
     unread = _not_read(context.live, live, step, before_name)
@@ -139,10 +139,6 @@ def job_change(context: Context, job: JobReview) -> JobChange:
         environment=context.environment,
         cut_off=ended and job.component is not None and job.after is None,
     )
-
-
-def _is_suspended(state: State | None) -> bool:
-    return is_suspended(body_of(state))
 
 
 def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, name: str) -> str:
