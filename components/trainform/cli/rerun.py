@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument
 from trainform.cli.stack_setting import set_in_stack
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from trainform.spec.stack import Stack
+from trainform.spec.stack import Stack, run_number
 
 
 @prints(*DATA)
@@ -23,13 +17,7 @@ def command(word: StackJobArgument, environment: StackEnvironmentOption = None, 
 
     Exit code: 0, or 2 if the stack's file has problems.
     """
-    set_in_stack(word, environment, "run", _next_run, _effect, form)
-
-
-def _next_run(stack: Stack, root: Path) -> int:
-    from trainform.spec.stack import run_number
-
-    return run_number(str(stack.run + 1))
+    set_in_stack(word, environment, "run", lambda stack: run_number(str(stack.run + 1)), _effect, form)
 
 
 def _effect(before: Stack) -> str:

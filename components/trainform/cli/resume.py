@@ -18,4 +18,4 @@ def command(word: StackJobArgument, environment: StackEnvironmentOption = None, 
 
     Exit code: 0, or 2 if the stack's file has problems.
     """
-    set_in_stack(word, environment, "suspend", lambda stack, root: False, lambda _: EFFECT, form)
+    set_in_stack(word, environment, "suspend", lambda _: False, lambda _: EFFECT, form)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from msgspec import structs
 
 from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument
 from trainform.cli.stack_setting import set_in_stack
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from trainform.spec.stack import Stack
+from trainform.job.check import check_stack
+from trainform.spec.stack import Stack
 
 EFFECT = "`pulumi up` ends the job's pods; what is not in a checkpoint is lost"
 
@@ -29,11 +26,7 @@ def command(word: StackJobArgument, environment: StackEnvironmentOption = None, 
     set_in_stack(word, environment, "suspend", _suspended, lambda _: EFFECT, form)
 
 
-def _suspended(stack: Stack, root: Path) -> bool:
-    """Return True. Raises InputError if `pulumi up` would refuse it."""
-    from msgspec import structs
-
-    from trainform.job.check import check_stack
-
-    check_stack(structs.replace(stack, suspend=True), root).or_raise()
+def _suspended(stack: Stack) -> bool:
+    """Return True. Raises `InputError` if `pulumi up` would refuse it."""
+    check_stack(structs.replace(stack, suspend=True)).or_raise()
     return True
