@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec import structs
 
@@ -32,7 +32,9 @@ def suspend_problems(plan: Plan) -> Iterator[Problem]:
 def suspended(manifests: Iterable[Manifest], plan: Plan) -> tuple[Manifest, ...]:
     """Return the objects with the job suspended."""
     (path,) = BACKENDS[plan.backend].SUSPENDED
-    patch = functools.reduce(lambda inner, key: {key: inner}, reversed(path.split(".")), True)
+    patch: Any = True
+    for key in reversed(path.split(".")):
+        patch = {key: patch}
     return tuple(
         structs.replace(each, body=merge_patch(each.body, patch)) if each.is_job else each for each in manifests
     )

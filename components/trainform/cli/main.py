@@ -69,6 +69,7 @@ GROUPS = {
         "rollback": "Restore the previous release of a stack",
         "history": "Show the promotions, rollbacks and updates of experiments",
         "stacks": "List the experiments that are deployed: phase, accelerators, age, cost",
+        "wait": "Wait until a deployed job runs or has succeeded",
         "suspend": "Suspend the job of a stack: its pods end, and its object stays",
         "resume": "Resume the suspended job of a stack",
         "rerun": "Run an unchanged experiment again",
