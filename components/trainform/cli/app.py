@@ -35,8 +35,9 @@ OTHER_WORDS = {
     "preview dry-run": "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields",
     "down delete remove rm stop cancel kill": "`trainform destroy STACK` deletes the job, but not claims with "
     "`keep: true`; `trainform sandbox down` stops the sandbox",
-    "status ps get logs": "`kubectl get pods -n NAMESPACE` shows the job's pods, `kubectl logs POD -n NAMESPACE` the "
+    "ps get pods describe": "`trainform status STACK` shows the job and its pods, `kubectl logs POD -n NAMESPACE` the "
     "output of a pod",
+    "logs": "`kubectl logs POD -n NAMESPACE` shows the output of a pod, `trainform status STACK` the names of pods",
     "validate lint verify": "`trainform check EXPERIMENT -e ENV` finds every problem of both files",
     "list ls": "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend",
     "help": "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one",

@@ -68,6 +68,7 @@ GROUPS = {
         "promote": "Promote a deployed experiment to another environment",
         "rollback": "Restore the previous release of a stack",
         "history": "Show the promotions, rollbacks and updates of experiments",
+        "status": "Show the phase of a deployed job, why it waits or failed, and its pods",
         "stacks": "List the experiments that are deployed: phase, accelerators, age, cost",
         "wait": "Wait until a deployed job runs or has succeeded",
         "suspend": "Suspend the job of a stack: its pods end, and its object stays",
