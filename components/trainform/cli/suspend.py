@@ -18,8 +18,8 @@ def command(word: StackJobArgument, environment: StackEnvironmentOption = None, 
     """Suspend the job of a stack: its pods end, and its object stays.
 
     The command writes `trainform:suspend: true` into the stack's file; `pulumi up` applies it in place, without a new
-    revision. It works on jobset, trainer, kubernetes, and kubeflow without MPIJobs v1, unless Kueue admits the job. For
-    other jobs the error shows the command that suspends them.
+    revision. For a job without a field for it, and for one that Kueue admits, the error shows the command that suspends
+    it.
 
     Exit code: 0, or 2 if the job cannot be suspended, or its files have problems.
     """
