@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -42,15 +41,10 @@ def command(
     """
     seconds = None if timeout is None else float(seconds_of("--timeout", timeout))
     target = target_of(word, environment)
-    from trainform.cluster.api import ClusterApi
-    from trainform.cluster.identity import refuse_another
-    from trainform.running.read import read_by
-    from trainform.running.status import SECONDS, status_of
+    from trainform.running.status import status_of_target
     from trainform.running.wait import wait
 
-    with contextlib.closing(ClusterApi(target.environment.cluster.context, SECONDS)) as api:
-        refuse_another(api, target.environment)
-        ended = wait(lambda: status_of(read_by(api, target)), goal, seconds, lambda change: _show(change, form))
+    ended = wait(lambda: status_of_target(target), goal, seconds, lambda change: _show(change, form))
     _show(ended, form)
     raise typer.Exit(ended.exit_code)
 
