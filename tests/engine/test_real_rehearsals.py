@@ -55,11 +55,13 @@ def namespaces(project: Project) -> list[str]:
     return [name for name, phase in names.items() if name.startswith("rehearsal-") and phase == "Active"]
 
 
-# Those that `make proof` runs: agents that meet, SSH as a user, roles that end with others, another operator.
-IN_PROOF = ("elastic", "deepspeed-user", "tensorflow", "pytorchjob")
+# Those that `make proof` runs: agents that meet, SSH as a user, roles that end with others. Another operator has the
+# named runtime.
+IN_PROOF = ("elastic-pair", "deepspeed-user", "tensorflow")
 CLOSEST = pytest.mark.proof("launchers as the operator's own job"), pytest.mark.rehearsal("every launcher once more")
 REAL: dict[str, tuple[str, Case]] = {**{name: ("volcano", case) for name, case in CASES.items()}, **ON}
 # A rehearsal has at most two processes on a node.
+REAL["elastic-pair"] = ("volcano", ON["elastic-pytorchjob"][1])
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
 REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, "network": {"host": True}}, formed(2, 2), 2))
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.plan.model import Host, Naming, Port, World, group_name, job_name
+from trainform.plan.model import Host, Port, World, group_name, job_name
+from trainform.plan.operator import Naming
 from trainform.plan.world import (
     COMPLETED,
     ending_role,

@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
+from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.backends.judged import named
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
-from trainform.cluster.phases import is_kueues
 from trainform.cluster.phases import is_suspended as asks_for_no_pods
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
@@ -44,7 +44,7 @@ def metadata_of(state: State | None) -> dict[str, Any]:
 
 def is_suspended(state: State | None) -> bool:
     """Return True if the object suspends its job. Kueue suspends and resumes the jobs of its queues itself."""
-    return asks_for_no_pods(body_of(state)) and not is_kueues(body_of(state))
+    return asks_for_no_pods(body_of(state)) and QUEUE_LABEL not in mapping(metadata_of(state).get("labels"))
 
 
 def places_pods(job: JobReview) -> bool:

@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.errors import Problem, list_names
 from trainform.plan.launch.launch import chooses_mode
 from trainform.plan.model import Plan, group_name
-from trainform.plan.split import LAUNCHER, split_parts
+from trainform.plan.split_launcher import LAUNCHER, split_parts
 from trainform.plan.variables import RESERVED_PREFIX
 from trainform.plan.world import (
     ALL_WHEN_EVICTED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from trainform import defaults
@@ -99,9 +99,17 @@ def _operator(survey: Survey) -> Iterator[str]:
         yield _backend_example()
         return
     yield f"backend: {backend}"
-    yield from (other.without for other in BACKENDS[backend].OTHERS if other.project not in served)
+    yield from _mpi_job(backend, served)
     yield f"admission: {admission}"
     yield from QUEUES_OF[admission](survey)
+
+
+def _mpi_job(backend: str, served: Collection[str]) -> Iterator[str]:
+    """Yield the version of MPIJobs, if the operator of the default one is not served."""
+    versions = [each for each in BACKENDS[backend].OPERATORS if each.mpi_job]
+    if versions and versions[0].project not in served:
+        default, other = versions
+        yield f"mpi_job: {other.mpi_job}   # {default.project}, which serves {default.mpi_job}, is not there"
 
 
 def _volcano_queues(survey: Survey) -> Iterator[str]:

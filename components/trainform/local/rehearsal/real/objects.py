@@ -10,20 +10,19 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.operators import KUEUE
 from trainform.job.render import job_manifests
 from trainform.local.rehearsal.probe import CONFIG_MAP, insert_probe, programs
 from trainform.local.rehearsal.run.pod_infrastructure import check_folders
 from trainform.local.rehearsal.workload import Workload, containers
 from trainform.local.sandbox.real.containers import FOLDERS
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.manifest import CLAIM, Manifest
 from trainform.manifests.templates import named_objects
 from trainform.plan.model import Plan
 from trainform.spec.launchers import Launcher
 
-CLAIM = "PersistentVolumeClaim"
 CLAIM_SIZE = "1Gi"  # of a claim that replaces one of the cluster
 # The nodes of rehearsals are alike, and other programs use this machine too.
 NODE_FIELDS = ("nodeSelector", "affinity", "topologySpreadConstraints", "runtimeClassName", "imagePullSecrets")
