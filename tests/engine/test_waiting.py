@@ -210,7 +210,7 @@ def test_an_account_that_may_only_view_the_namespace(queue: Queue, monkeypatch: 
     assert {"nodes", "queues"} <= facts.live.not_read.keys()
     assert "no permission to list nodes" in facts.live.not_read["nodes"]
     assert {"job", "gang"} <= snapshot.not_read.keys()
-    (reason,) = until(lambda: waiting.reasons(*queue.look(waits)), "the scheduler's event", PATIENCE)
+    (reason,) = until(lambda: waiting.reasons(*queue.look(waits)) or None, "the scheduler's event", PATIENCE)
     assert reason.code == "scheduler"
     assert "overused" in reason.text
 

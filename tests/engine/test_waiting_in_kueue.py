@@ -29,8 +29,8 @@ class JobSets(Queue):
     def admitted(self, name: str, replicas: int, **parts: Any) -> str:
         """Make a job, and return NAMESPACE/NAME once Kueue has admitted it."""
         made = self.submit(name, replicas, **parts)
-        job = lambda: self.live.get(self.plural, made.plan.job, self.project.namespace)  # noqa: E731
-        until(lambda: not job()["spec"]["suspend"], f"Kueue to admit {name}")
+        where = (self.plural, made.plan.job, self.project.namespace)
+        until(lambda: not self.live.get(*where)["spec"]["suspend"], f"Kueue to admit {name}")
         return f"{self.project.namespace}/{made.plan.job}"
 
 

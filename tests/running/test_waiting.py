@@ -209,7 +209,7 @@ def test_without_the_job_object_its_pods_and_its_record_count() -> None:
 
 # --- what the pods need
 
-SECRET = {"env": {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}}
+SECRET: dict[str, Any] = {"env": {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}}
 
 
 def test_a_secret_that_does_not_exist_is_told_before_the_pods_have_a_node() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import structs
@@ -68,14 +69,14 @@ def unplaced(pod: dict[str, Any], message: str, reason: str = "Unschedulable") -
     return {**pod, "status": {**pod["status"], "conditions": conditions}}
 
 
-def placed(pod: dict[str, Any], node: str = "node-0", **waiting: str) -> dict[str, Any]:
+def placed(pod: Mapping[str, Any], node: str = "node-0", **waiting: str) -> dict[str, Any]:
     """The pod on a node, where its container waits."""
     states = [{"name": each["name"], "state": {"waiting": waiting}} for each in pod["spec"]["containers"]]
     status = {"phase": "Pending", "startTime": CREATED, "containerStatuses": states}
     return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status}
 
 
-def event(of: dict[str, Any], reason: str, message: str, at: str = "2026-11-27T14:04:00Z") -> dict[str, Any]:
+def event(of: Mapping[str, Any], reason: str, message: str, at: str = "2026-11-27T14:04:00Z") -> dict[str, Any]:
     involved = {"kind": of.get("kind"), "name": of["metadata"]["name"], "uid": of["metadata"]["uid"]}
     return {"reason": reason, "message": message, "lastTimestamp": at, "involvedObject": involved, "metadata": {}}
 

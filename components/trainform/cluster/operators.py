@@ -10,7 +10,7 @@ from trainform.cluster.api import ClusterApi
 from trainform.manifests.manifest import mappings
 from trainform.plan.operator import Operator
 
-KUEUE = Operator("Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2", ())
+KUEUE = Operator("Kueue", "kueue.x-k8s.io", "kueue.x-k8s.io/v1beta2", "kueue-system/kueue-controller-manager", ())
 
 
 def operators() -> Mapping[str, tuple[Operator, ...]]:

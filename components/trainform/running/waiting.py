@@ -10,15 +10,16 @@ import datetime
 import functools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.admission import KUEUE_CONTROLLER, SCHEDULERS
+from trainform.backends.admission import SCHEDULERS
 from trainform.backends.backend import BACKENDS, value_at
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
+from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import ENDED_PODS, PodState, pod_state
 from trainform.cluster.pod_references import Reference, creation
 from trainform.errors import list_names, without_credentials
@@ -106,13 +107,12 @@ class _Case:
     @functools.cached_property
     def shortages(self) -> Mapping[str, Sequence[Reason]]:
         """Return what the pods without a node lack, by code."""
-        found = defaultdict[str, list[Reason]](list)
-        for need in self.estimate.jobs.needs if self.estimate else ():
-            placed = len(self.pods) - len(self.unplaced)
-            gang = placed < need.gang[POD_SLOTS]
-            for lack in self.estimate.lacks() if self.estimate and placed < need.every[POD_SLOTS] else ():
-                if lack.verdict in ("never", "later") and (gang or lack.part):
-                    code, reason = _shortage(self.estimate, need, lack)
+        found, estimate = defaultdict[str, list[Reason]](list), self.estimate
+        if estimate is not None:
+            (need,), placed = estimate.jobs.needs, len(self.pods) - len(self.unplaced)
+            for lack in estimate.lacks() if placed < need.every[POD_SLOTS] else ():
+                if lack.verdict in ("never", "later") and (lack.part or placed < need.gang[POD_SLOTS]):
+                    code, reason = _shortage(estimate, need, lack)
                     found[code].append(reason)
         return found
 
@@ -301,7 +301,7 @@ def _no_workload(case: _Case) -> Iterator[Reason]:
     missing = case.snapshot.gang is None and "gang" not in case.snapshot.not_read and not case.snapshot.pods
     if case.admission == defaults.KUEUE and missing and case.is_old(case.snapshot.job):
         text = "Kueue has made no Workload for the job: it does not run, or does not manage jobs of this kind"
-        yield _deployment(text, KUEUE_CONTROLLER)
+        yield _deployment(text, KUEUE.controller)
 
 
 def _silent(case: _Case) -> Iterator[Reason]:
@@ -419,14 +419,14 @@ def _states(pod: Body) -> list[Mapping[str, Any]]:
     return [mapping(each.get("state")) for field in fields for each in mappings(value_at(pod, field))]
 
 
-def _waiting(case: _Case, states: Iterable[str]) -> Iterator[tuple[Body, str]]:
+def _waiting(case: _Case, states: Collection[str]) -> Iterator[tuple[Body, str]]:
     """Yield the pod and the message of each container that waits for one of these reasons now."""
     for pod in case.pods:
         waiting = [mapping(state.get("waiting")) for state in _states(pod)]
         yield from ((pod, str(one.get("message") or one["reason"])) for one in waiting if one.get("reason") in states)
 
 
-def _events(case: _Case, kinds: Iterable[str]) -> list[Body]:
+def _events(case: _Case, kinds: Collection[str]) -> list[Body]:
     return [event for event in case.snapshot.events if event.get("reason") in kinds]
 
 
