@@ -191,7 +191,7 @@ class Kubeflow(OfReplicaSpecs):
 
     def suspend_fix(self, plan: Plan) -> str:
         """Return the version of an MPIJob that can be suspended."""
-        return "" if is_v2(plan) or not plan.naming.mpi_job else "write `mpi_job: v2beta1` in the environment"
+        return "write `mpi_job: v2beta1` in the environment" if plan.operator.mpi_job == "v1" else ""
 
     def conventions(self, plan: Plan) -> PodConventions:
         """Return the index by the operator's label, and the variables that it appends in this kind of job."""
