@@ -49,6 +49,8 @@ def test_a_job_is_suspended_and_resumed_in_place(name: str, addons_project: Proj
         (job,) = live.find_like(job_body(rendered.manifests))
         return job["metadata"]["name"], job["metadata"]["uid"]
 
+    if rendered.plan.ssh is not None:
+        project.ssh_secret(stack).succeeded()
     project.up(stack)
     as_planned(live, rendered.plan)
     before = identity()
