@@ -14,9 +14,14 @@ KUEUE = f"/apis/{API_VERSION}"
 
 @contextmanager
 def local_queue(
-    live: Live, namespace: str, quotas: Mapping[str, Any], nodes: Mapping[str, str] | None = None, **spec: Any
+    live: Live,
+    namespace: str,
+    quotas: Mapping[str, Any],
+    nodes: Mapping[str, str] | None = None,
+    name: str = "team",
+    **spec: Any,
 ) -> Iterator[str]:
-    """Yield the name of the ClusterQueue behind a LocalQueue `team`: the namespace. JobSets end with it. nodes: their
+    """Yield the name of the ClusterQueue behind the LocalQueue `name`: the namespace. JobSets end with it. nodes: their
     labels. spec: more fields of the ClusterQueue."""
     resources = [{"name": resource, "nominalQuota": quota} for resource, quota in quotas.items()]
     group = {"coveredResources": [*quotas], "flavors": [{"name": namespace, "resources": resources}]}
@@ -29,7 +34,7 @@ def local_queue(
         },
         {
             "kind": "LocalQueue",
-            "metadata": {"name": "team", "namespace": namespace},
+            "metadata": {"name": name, "namespace": namespace},
             "spec": {"clusterQueue": namespace},
         },
     ]

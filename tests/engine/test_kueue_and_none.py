@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.engine.conftest import live_of, own_project
-from tests.engine.kueue import API_VERSION, KUEUE, held_queue, stop
+from tests.engine.conftest import live_of, own_namespace, own_project
+from tests.engine.kueue import API_VERSION, KUEUE, held_queue, local_queue, stop
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
@@ -21,6 +21,7 @@ from tests.engine.test_lives import as_planned_on
 from tests.engine.test_updates_of_operators import sweep, write
 from tests.support.addons import NODES
 from tests.support.repository import ROOT
+from trainform import defaults
 from trainform.local.sandbox.control import Sandbox, down, up
 from trainform.local.sandbox.settings import settings_from_environment
 from trainform.local.toolchain.ensure import environment
@@ -86,8 +87,18 @@ def test_jobs_without_admission(own: Project, cluster: Live) -> None:
     until(lambda: not cluster.find_all("pods", own.namespace), "all pods to go")
 
 
-def test_generated_jobs_without_admission(cluster: Live, examples: int) -> None:
-    as_planned_on(cluster, "none", examples // 2)
+QUOTAS = {"cpu": "512", "memory": "512Gi", "baidu.com/a800_80g_cgpu": "512"}
+
+
+def with_queue(live: Live) -> Iterator[str]:
+    """Yield the name of a new namespace, whose LocalQueue `default` admits everything."""
+    for namespace in own_namespace(live):
+        with local_queue(live, namespace, QUOTAS, name=defaults.QUEUE) as name:
+            yield name
+
+
+def test_generated_jobs_without_admission_and_with_kueue(cluster: Live, examples: int) -> None:
+    as_planned_on(cluster, [defaults.NONE, defaults.KUEUE], examples // 2, with_queue)
 
 
 @pytest.fixture

@@ -168,6 +168,10 @@ def test_queues_are_volcano_s(admission: str) -> None:
     assert found(admission=admission, queues={}) == {}
 
 
+def test_kueue_admits_no_mpi_job_of_version_1() -> None:
+    assert found(admission="kueue", queues={}, mpi_job="v1") == {"mpi_job": "write v2beta1"}
+
+
 def test_priorities_of_workloads_are_kueue_s() -> None:
     classes = {"urgent": {"value": 1000}}
     assert found(workload_priorities=True) == {"workload_priorities": "remove it, or write `admission: kueue`"}

@@ -38,6 +38,8 @@ NOTES = {
     "for it; write it in `initContainers`, with `restartPolicy: Always`, to let it go with the others",
     "restarts": "role {role}: a container that fails is started again, however often, and nothing ends the job for "
     "it; write the policy `TaskFailed: TerminateJob` to end it at restart {number}",
+    "run-time": "max_run_time: each pod has this time, and one that is made again has all of it anew; write `restart: "
+    "never` to have the job end after it",
     "node-port": "role {role}: on the host network each of its {pods} pods declares the same port for the "
     "rendezvous, so each needs a node of its own; write `network.ports: per-replica` to let several run on one "
     "node",

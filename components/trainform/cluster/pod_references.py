@@ -129,5 +129,5 @@ def creation(reference: Reference, namespace: str) -> str:
     # a literal value of a Secret would stay in the shell's history
     given = "--from-file={}=FILE" if as_files or kind == "Secret" else "--from-literal={}=…"
     words = " ".join(given.format(key) for key in (keys or ("KEY",)))
-    expected = "; if the program makes it, name it in expected_secrets"
+    expected = "; a Pulumi program that creates it names it in `expected_secrets`"
     return f"create it: kubectl create {_CREATE[kind]} {name} -n {namespace} {words}{expected}"

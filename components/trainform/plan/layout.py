@@ -209,6 +209,11 @@ class Layout(Struct, frozen=True, dict=True):
         return self.experiment.network.addresses == "service" and self.experiment.network.host
 
     @property
+    def elastic_on_host(self) -> bool:
+        """Return True if torchrun looks for the rendezvous by the name of its node, which other pods may not know."""
+        return self.experiment.elastic and self.experiment.network.host
+
+    @property
     def rendezvous_port(self) -> int:
         """Return the port at which peers reach rank 0."""
         return self.peer_port(self.first_ranked, 0, main_port(self.experiment))

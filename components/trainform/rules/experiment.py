@@ -29,6 +29,9 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
 
+OWN_WORDS = {"deepspeed": "launcher.deepspeed.args", "mpi": "launcher.mpi.command"}
+"""Where launchers over SSH, which need their own script, have the arguments of the program."""
+
 
 def accelerate_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
     """Yield the problems of accelerate."""
@@ -241,9 +244,8 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
             reason = (
                 "the launcher starts the role" if alone else "the role has a command, which replaces the ENTRYPOINT"
             )
-            fix = (
-                "write the words in the launcher (`launcher: {entrypoint: […]}`)" if alone else "add them to `command`"
-            )
+            own = OWN_WORDS.get(plan.launcher, "launcher: {entrypoint: […]}")
+            fix = f"write the words in `{own}`" if alone else "add them to `command`"
             yield Problem(f"roles.{name}.args", None, f"the arguments have no place: {reason}", f"remove it; {fix}")
         if role.min_available is not None and role.min_available > role.replicas:
             reason = f"the number is more than the replicas of the role ({role.replicas})"

@@ -108,7 +108,8 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
         if self.size is None and extra:
             named = ", ".join("class" if name == "storage_class" else name for name in extra)
             of_what = "of a claim that exists already" if self.claim is not None else f"next to `{given[0]}`"
-            raise refusal(f"the volume sets {named} {of_what}", f"remove {named}: these belong to claims made here")
+            fix = f"remove {named}, or write `size` instead of `{given[0]}` for a claim that trainform creates"
+            raise refusal(f"the volume sets {named} {of_what}", fix)
         return self
 
     @property

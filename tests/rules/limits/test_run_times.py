@@ -105,7 +105,7 @@ def test_the_field_satisfies_the_limit(backend: str) -> None:
     parts = {"backend": backend, "roles": late}
     times: list[tuple[dict[str, Any], str]] = [
         ({}, "write `max_run_time: 86340s` or less"),
-        ({"max_run_time": "24h"}, "write 86340 s or less"),
+        ({"max_run_time": "24h"}, "write `max_run_time: 86340s` or less, or 86340 in a patch"),
     ]
     for field, fix in times:
         problems = job_problems(experiment(**parts, **field), DAY)

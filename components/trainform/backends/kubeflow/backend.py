@@ -93,7 +93,8 @@ class Kubeflow(OfReplicaSpecs):
     )
     GANG = (
         f"{GANG}. Kueue must list `kubeflow.org/pytorchjob` and `kubeflow.org/tfjob` in `integrations.frameworks`, and "
-        "its default does not; of MPIJobs it knows v2beta1 alone. The pods of an MPIJob have no names, so none waits"
+        "its default does not; of MPIJobs it knows v2beta1 alone. The pods of an MPIJob `v1` have no names, so none "
+        "waits"
     )
     ADDS = (
         "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, "
@@ -278,9 +279,6 @@ def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     """Yield problems with an MPIJob. training-operator writes its hostfile: the workers, and the launcher if it
     requests a GPU, all with the same number of slots."""
-    if plan.admission == defaults.KUEUE:
-        reason = "Kueue admits MPIJobs of the version v2beta1 alone, and this one is v1"
-        yield Problem("launcher.mpi", None, reason, "write `mpi_job: v2beta1` in the environment")
     if plan.ssh is not None:
         reason = "an MPIJob does not use SSH: its pods have no DNS names, and `kubectl exec` starts the processes"
         yield Problem("ssh", None, reason, "remove it")

@@ -48,7 +48,9 @@ from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 _PODS = PodsAt("spec", counts=("parallelism",), run_time=DEADLINE)
-_LAUNCHES = done_by("pod 0 of the role launches, and its success ends the job (`successPolicy`, Kubernetes 1.31)")
+_LAUNCHES = done_by(
+    "pod 0 of the role launches, and its success ends the job (`successPolicy`, Kubernetes 1.31 or newer)"
+)
 
 API_VERSION = "batch/v1"
 

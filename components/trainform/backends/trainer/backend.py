@@ -237,7 +237,8 @@ class Trainer(Backend):
             pods = each["template"]["spec"]
             pods["template"] = copy.deepcopy(changed(Template(1, 1, pods["template"]), each["name"], trained, job).body)
         spec = job["spec"]
-        spec["trainer"] = {key: spec["trainer"][key] for key in ("numNodes", "numProcPerNode")}
+        kept = ("numNodes", "numProcPerNode", "env")  # with MPI the variables are also for nodes that do not launch
+        spec["trainer"] = {key: value for key, value in spec["trainer"].items() if key in kept}
         for patch in spec["runtimePatches"]:
             patch["trainingRuntimeSpec"]["template"].pop("spec", None)
         place = {"namespace": plan.namespace} if plan.runtime.kind == RUNTIME_KIND else {}

@@ -207,10 +207,14 @@ class Volcano(Backend):
         yield from _ending_problems(plan)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """Yield notes on roles of the training whose containers are started again without limit."""
+        """Yield notes on roles of the training whose containers are started again without limit, and on the longest
+        time of pods that are started again."""
         for role in plan.roles:
             if role.launched and role.restart == ON_FAILURE and is_unheeded(plan, role, TASK_FAILED):
                 yield NOTES["restarts"].format(role=role.name, number=role.max_retry)
+        policies = (policy for role in plan.roles for policy in (*role.policies, *plan.policies))
+        if plan.max_run_seconds is not None and any(policy.action.startswith("Restart") for policy in policies):
+            yield NOTES["run-time"]
 
     def suspend_fix(self, plan: Plan) -> str:
         """Return the command: Volcano suspends a job by a Command object."""

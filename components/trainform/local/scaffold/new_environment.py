@@ -18,6 +18,8 @@ CONTEXT = (
     "# cluster: {context: my-cluster}   # of the kubeconfig; `trainform doctor` shows the uid, which binds to that "
     "cluster"
 )
+ADMISSION = "# admission: volcano   # or kueue; `none` has no gangs and no queues"
+MPI_JOB = "# mpi_job: v1   # where training-operator runs MPIJobs; mpi-operator serves v2beta1"
 QUEUES = "# queues:\n#   research: {weight: 1}   # the environment's stack makes them"
 ACCELERATORS = "# accelerators:\n#   a100: {resource: nvidia.com/gpu, per_node: 8, nodes: 4, cpu: 96, memory: 1000Gi}"
 PRICE = (
@@ -26,8 +28,8 @@ PRICE = (
 RDMA = "# rdma: {resource: rdma/hca, count: 1}   # where there is a fabric"
 CLASSES = "# storage_classes: {fast: cephfs-ssd}   # short name: name in the cluster"
 LIMITS = (
-    "# limits: {max_accelerators: 32, host_network: true, registries: [registry.example.com], severity: {TF-IMG-2: "
-    "error}}"
+    "# limits: {max_accelerators: 32, host_network: true, host_paths: [/mnt/disks], registries: "
+    "[registry.example.com], severity: {TF-IMG-2: error}}"
 )
 REGISTRIES = "# registries: {registry.example.com: mirror.example.com}   # where images have other names here"
 PROMOTION = (
@@ -47,7 +49,9 @@ name: {quoted_name}"""
 def skeleton(name: str) -> str:
     """Return an environment without data of a cluster, which it has as examples."""
     own = NAMESPACE.format(name=scalar(name))
-    return _text(name, [CONTEXT, own, _backend_example(), QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, *RULES])
+    return _text(
+        name, [CONTEXT, own, _backend_example(), ADMISSION, MPI_JOB, QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, *RULES]
+    )
 
 
 def environment_text(name: str, survey: Survey) -> str:
@@ -99,7 +103,8 @@ def _operator(survey: Survey) -> Iterator[str]:
         yield _backend_example()
         return
     yield f"backend: {backend}"
-    yield from _mpi_job(backend, served)
+    if admission != defaults.KUEUE:  # which admits no jobs of the other version
+        yield from _mpi_job(backend, served)
     yield f"admission: {admission}"
     yield from QUEUES_OF[admission](survey)
 

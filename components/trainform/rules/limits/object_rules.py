@@ -223,8 +223,10 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
         if left is not None and (deadline is None or deadline > left):
             reason = f"the pods may run longer than the environment {environment.name} allows ({limit})"
             time = limit if left == most else f"{left}s"
-            fix = f"write `max_run_time: {time}` or less" if deadline is None else f"write {left} s or less"
-            yield Finding(f"spec.{DEADLINE}", deadline, reason, fix, template)
+            patch = "" if deadline is None else f", or {left} in a patch"
+            yield Finding(
+                f"spec.{DEADLINE}", deadline, reason, f"write `max_run_time: {time}` or less{patch}", template
+            )
 
 
 def _deadline(template: Template) -> int | None:
