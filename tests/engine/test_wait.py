@@ -63,12 +63,24 @@ def jobs(project: Project, live: Live) -> Project:
     return project
 
 
-def test_the_exit_code_says_how_a_job_has_ended(jobs: Project, live: Live) -> None:
+def as_user(name: str, project: Project, path: Path) -> str:
+    """Write the kubeconfig of a user without rights; its path."""
+    config: dict[str, Any] = yaml.safe_load(Path(project.environ["KUBECONFIG"]).read_text())
+    for entry in config["users"]:
+        entry["user"]["as"] = name
+    path.write_text(yaml.safe_dump(config))
+    return str(path)
+
+
+def test_the_exit_code_says_how_a_job_has_ended(jobs: Project, live: Live, tmp_path: Path) -> None:
     assert jobs.trainform("wait", "good", "-e", "dev", "--for", "running").succeeded().endswith("is running\n")
     assert jobs.trainform("wait", "good", "-e", "dev", "--timeout", "1s").code == 6
     ran = jobs.trainform("wait", "large", "-e", "dev", "--timeout", "60s")
     assert ran.code == 5, ran.output
     assert f"{jobs.plan('large').job} never starts: " in ran.output
+    ran = jobs.trainform("wait", "good", "-e", "dev", KUBECONFIG=as_user("alice", jobs, tmp_path / "alice"))
+    assert ran.code == 1, ran.output
+    assert "this account has no permission to list pods" in ran.output
     with contextlib.ExitStack() as stack:
         good, bad, deleted = (stack.enter_context(waiting(jobs, name, "-e", "dev")) for name in [*JOBS][:3])
         for pod in pods_of(live, jobs.plan("good")).values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from msgspec import to_builtins
@@ -12,9 +12,13 @@ from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument, option, seconds_of
 from trainform.cli.jobs import target_of
 from trainform.console.lines import echo
-
-if TYPE_CHECKING:
-    from trainform.running.wait import Change, Ended
+from trainform.console.secrets import masked
+from trainform.errors import ClusterError
+from trainform.running.model import JobStatus
+from trainform.running.read import JOB, PODS
+from trainform.running.snapshot import Target
+from trainform.running.status import status_of_target
+from trainform.running.wait import Change, Ended, wait
 
 Goal = Literal["running", "succeeded"]
 GoalOption = Annotated[Goal, option("running|succeeded", "What to wait for. Default: succeeded.", "--for")]
@@ -41,19 +45,21 @@ def command(
     """
     seconds = None if timeout is None else float(seconds_of("--timeout", timeout))
     target = target_of(word, environment)
-    from trainform.running.status import status_of_target
-    from trainform.running.wait import wait
-
-    ended = wait(lambda: status_of_target(target), goal, seconds, lambda change: _show(change, form))
+    ended = wait(lambda: _read(target), goal, seconds, lambda change: _show(change, form))
     _show(ended, form)
     raise typer.Exit(ended.exit_code)
 
 
+def _read(target: Target) -> JobStatus:
+    """Return the status. Raises `ClusterError` if neither the job nor its pods can be read."""
+    found = status_of_target(target)
+    if {JOB, PODS} <= found.not_read.keys():
+        raise ClusterError(found.not_read[PODS], "ask the platform team for the rights of a reader in the namespace")
+    return found
+
+
 def _show(event: Change | Ended, form: Form) -> None:
     """Print a change or the end on one line."""
-    from trainform.console.secrets import masked
-    from trainform.running.wait import Ended
-
     shown = masked(to_builtins(event))
     if form is Form.JSON:
         echo(json.dumps(shown))
