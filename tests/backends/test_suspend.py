@@ -71,7 +71,7 @@ REFUSED = {
             TORCHRUN,
             "use `kubectl kueue stop workload NAME -n ai-namespace` instead",
         )
-        for backend in PATHS.keys() - {"kubeflow"}
+        for backend in sorted(PATHS.keys() - {"kubeflow"})
     },
 }
 
