@@ -5,5 +5,6 @@ __all__ = [
     "read",
     "snapshot",
     "status",
+    "wait",
     "watch",
 ]

@@ -213,6 +213,11 @@ class Volcano(Backend):
         if plan.max_run_seconds is not None and any(policy.action.startswith("Restart") for policy in policies):
             yield NOTES["run-time"]
 
+    def suspend_fix(self, plan: Plan) -> str:
+        """Return the command: Volcano suspends a job by a Command object."""
+        options = f"-N {plan.job} -n {plan.namespace}"
+        return f"use `vcctl job suspend {options}` instead of this key, and later `vcctl job resume {options}`"
+
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)
 
