@@ -17,6 +17,7 @@ from trainform.spec.quantities import seconds
 RESERVED_PREFIX = "TRAINFORM_"
 RANK_OFFSET = "TRAINFORM_RANK_OFFSET"
 REPLICA_INDEX = "TRAINFORM_REPLICA_INDEX"  # from the downward API; which label it is, the backend knows
+MASKED = "TRAINFORM_MASKED"  # variables with values of Secrets, which run.sh masks
 WAIT_SECONDS = "TRAINFORM_WAIT_SECONDS"
 OWN_ADDRESS = "TRAINFORM_OWN_ADDR"
 TASK_TYPE, SERVICE = "TRAINFORM_TASK_TYPE", "TRAINFORM_SERVICE"
