@@ -61,6 +61,7 @@ class AppWrapper(Backend):
     """An AppWrapper of Jobs, each of which numbers its pods."""
 
     PROJECT = "AppWrapper"
+    CONTROLLER = "appwrapper-system/appwrapper-controller-manager"
     DOMAIN = "workload.codeflare.dev"
     API_VERSION = "workload.codeflare.dev/v1beta2"
     PLURALS = ("appwrappers",)

@@ -187,6 +187,9 @@ class Backend(abc.ABC):
     PROJECT: ClassVar[str]
     """The name of the operator's project, for a message that asks to install it."""
 
+    CONTROLLER: ClassVar[str]
+    """NAMESPACE/NAME of the Deployment of its controller in the project's own manifests."""
+
     DOMAIN: ClassVar[str]
     """The end of the names of the operator's custom resource definitions."""
 

@@ -105,7 +105,7 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
         return Outcome(warnings=[warning])
     if answer.missing:
         place = "" if kind in _CLUSTER_SCOPED else f" in {namespace}"
-        fix = stack.fix(kind, name, environment, _creation(reference, namespace))
+        fix = stack.fix(kind, name, environment, creation(reference, namespace))
         return Outcome([Problem(path, name, f"the {kind} {name} does not exist{place}", fix)])
     if not answer.found:
         reason = "this account has no permission to read it" if answer.forbidden else f"status {answer.status}"
@@ -120,7 +120,8 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
     return Outcome([Problem(path, None, f"the {kind} {name} in {namespace} has no key {', '.join(missing)}", add)])
 
 
-def _creation(reference: Reference, namespace: str) -> str:
+def creation(reference: Reference, namespace: str) -> str:
+    """Return the command that creates the object, or what to do instead."""
     kind, name, keys, _, as_files = reference
     if kind == "ServiceAccount":
         return f"create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name"

@@ -5,4 +5,5 @@ __all__ = [
     "read",
     "snapshot",
     "status",
+    "watch",
 ]

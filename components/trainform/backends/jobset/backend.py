@@ -35,6 +35,7 @@ class JobSet(Backend):
     """JobSet: one replicated job for each group of pods."""
 
     PROJECT = "JobSet"
+    CONTROLLER = "jobset-system/jobset-controller-manager"
     DOMAIN = "jobset.x-k8s.io"
     API_VERSION = "jobset.x-k8s.io/v1alpha2"
     PLURALS = ("jobsets",)

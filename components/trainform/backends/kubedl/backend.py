@@ -84,6 +84,7 @@ class KubeDL(OfReplicaSpecs):
     """KubeDL: a PyTorchJob or TFJob of replica specs."""
 
     PROJECT = "KubeDL"
+    CONTROLLER = "kubedl-system/kubedl-controller"
     DOMAIN = "training.kubedl.io"
     API_VERSION = "training.kubedl.io/v1alpha1"
     PLURALS = ("pytorchjobs", "tfjobs")

@@ -64,6 +64,7 @@ class Kubeflow(OfReplicaSpecs):
     """Kubeflow's training-operator: a job of replica specs, by the launcher's kind."""
 
     PROJECT = "Kubeflow's training-operator"
+    CONTROLLER = "kubeflow/training-operator"
     DOMAIN = "kubeflow.org"
     API_VERSION = "kubeflow.org/v1"
     PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")

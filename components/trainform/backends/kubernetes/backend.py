@@ -54,6 +54,7 @@ class Kubernetes(Backend):
     """Kubernetes: a Job of the pods of one role."""
 
     PROJECT = "Kubernetes"
+    CONTROLLER = "kube-system/kube-controller-manager"
     DOMAIN = "batch"
     API_VERSION = "batch/v1"
     PLURALS = ("jobs",)

@@ -69,6 +69,7 @@ class Trainer(Backend):
     """Kubeflow Trainer: a TrainJob and the runtime that it names."""
 
     PROJECT = "Kubeflow Trainer"
+    CONTROLLER = "kubeflow-system/kubeflow-trainer-controller-manager"
     DOMAIN = GROUP
     API_VERSION = f"{GROUP}/v1alpha1"
     PLURALS = ("trainjobs", "trainingruntimes")

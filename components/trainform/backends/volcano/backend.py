@@ -153,6 +153,7 @@ class Volcano(Backend):
     """Volcano: a Job of tasks, which its controller and scheduler run as a gang."""
 
     PROJECT = "Volcano (its Helm chart)"
+    CONTROLLER = "volcano-system/volcano-controllers"
     DOMAIN = "volcano.sh"
     API_VERSION = "batch.volcano.sh/v1alpha1"
     PLURALS = ("jobs",)
