@@ -16,6 +16,7 @@ from trainform.defaults import REVISION_LABEL
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.manifest import mapping, mappings
 from trainform.running.facts import UNREAD, Facts, read_facts
+from trainform.running.failure import end_of, failure_of
 from trainform.running.model import Cost, Fault, JobStatus, PodStatus
 from trainform.running.pods import first_ranks, place_of
 from trainform.running.read import JOB, PODS, read, target_of_stack
@@ -58,6 +59,8 @@ def status_of(snapshot: Snapshot, facts: Facts = UNREAD) -> JobStatus:
     accelerators = {} if record is None else dict(sorted(accelerators_of_roles(record.experiment.get("roles")).items()))
     here = [pod for pod in pods if pod.state is not PodState.FAILED]
     needed, evicted = needed_pods(job, snapshot.gang), preemption(snapshot, facts)
+    failure = None if phase in (Phase.SUCCEEDED, Phase.GONE) else failure_of(snapshot)
+    fault = None if failure is None or failure.end is None else failure.end.fault
     return JobStatus(
         read_at=snapshot.read_at,
         stack=target.stack,
@@ -72,8 +75,9 @@ def status_of(snapshot: Snapshot, facts: Facts = UNREAD) -> JobStatus:
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
         message=_message(snapshot, phase, outcome, pods) or (evicted.text if evicted and phase in WAITS else ""),
-        fault=Fault.USER if outcome.word == "stopped" and phase is Phase.FAILED else None,
+        fault=None if phase is not Phase.FAILED else Fault.USER if outcome.word == "stopped" else fault,
         reasons=reasons(snapshot, facts) if phase in WAITS else (),
+        failure=failure,
         pods=pods,
         needed=needed if needed else len(here),
         placed=sum(bool(pod.node) for pod in here),
@@ -169,6 +173,7 @@ def _pod(body: Body, ranks: Mapping[str, int], outputs: Mapping[str, str]) -> Po
         created=str(metadata.get("creationTimestamp", "")),
         started=min(_starts(mappings(status.get("containerStatuses"))), default=""),
         last_output=outputs.get(name, ""),
+        end=end_of(body),
     )
 
 
