@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.live_objects import pod, volcano_job
 from tests.support.samples import JOB, fitting, plan
+from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import QUEUE_LABEL
 from trainform.cluster.phases import Phase, PodState, needed_pods, phase_of, pod_state
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import job_body

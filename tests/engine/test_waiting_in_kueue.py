@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from tests.engine.kueue import local_queue
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_capacity import GPU
-from tests.engine.test_capacity_of_kueue import queue_of_two_nodes
 from tests.engine.test_waiting import Queue
-from trainform.backends.gangs import PRIORITY_LABEL
+from trainform.backends.admission import PRIORITY_LABEL
 from trainform.running import waiting
+from trainform.running.preemption import preemption
 
 pytestmark = pytest.mark.proof("Kueue's own reasons")
 
@@ -29,8 +30,8 @@ class JobSets(Queue):
     def admitted(self, name: str, replicas: int, **parts: Any) -> str:
         """Make a job, and return NAMESPACE/NAME once Kueue has admitted it."""
         made = self.submit(name, replicas, **parts)
-        job = lambda: self.live.get(self.plural, made.plan.job, self.project.namespace)  # noqa: E731
-        until(lambda: not job()["spec"]["suspend"], f"Kueue to admit {name}")
+        where = (self.plural, made.plan.job, self.project.namespace)
+        until(lambda: not self.live.get(*where)["spec"]["suspend"], f"Kueue to admit {name}")
         return f"{self.project.namespace}/{made.plan.job}"
 
 
@@ -40,21 +41,20 @@ def queue(addons_project: Project, addons_live: Live, monkeypatch: pytest.Monkey
     monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"])
     classes = {f"{namespace}-low": LOW, f"{namespace}-high": HIGH}
     project.environment(backend="jobset", admission="kueue", limits={}, workload_priorities=True)
-    bodies = queue_of_two_nodes(namespace, namespace)
-    bodies[1]["spec"]["preemption"] = {"withinClusterQueue": "LowerPriority"}
-    bodies += [
+    bodies: list[dict[str, Any]] = [
         {"apiVersion": KUEUE, "kind": "WorkloadPriorityClass", "metadata": {"name": name}, "value": value}
         for name, value in classes.items()
     ]
     live.wait_for_free_nodes()
     for body in bodies:
         live.make(body)
-    found = JobSets(project, live)
+    found, quotas = JobSets(project, live), {GPU: 16, "rdma/hca": 16}
     try:
-        yield found
+        with local_queue(live, namespace, quotas, preemption={"withinClusterQueue": "LowerPriority"}):
+            yield found
+            found.clear()
     finally:
-        found.clear()
-        for body in reversed(bodies):
+        for body in bodies:
             live.remove(body)
 
 
@@ -86,7 +86,7 @@ def test_a_job_that_another_one_preempts(queue: JobSets) -> None:
     victim = queue.made[-1]
     assert PRIORITY_LABEL in queue.look(victim)[0].job["metadata"]["labels"]  # type: ignore[index]
     urgent = queue.admitted("urgent", 1, queue="team", priority_class=f"{namespace}-high")
-    found = until(lambda: waiting.preemption(*queue.look(victim)), "the preemption", 60.0)
+    found = until(lambda: preemption(*queue.look(victim)), "the preemption", 60.0)
     assert found.by == (urgent,)
     assert found.text.endswith(f"UTC by {urgent}")
     assert queue.why(victim, "queue-full").holders[0].job == urgent

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import structs
 
-from tests.review.jobs_of_previews import NAMESPACE, ROOM, live, rendered, workers
+from tests.review.jobs_of_previews import GPU, NAMESPACE, ROOM, live, rendered, workers
 from trainform.backends.backend import BACKENDS
-from trainform.cluster.facts import LiveFacts
+from trainform.cluster.facts import LiveClusterQueue, LiveFacts, LiveKueue
 from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body
 from trainform.running.facts import UNREAD, Facts
@@ -68,14 +69,14 @@ def unplaced(pod: dict[str, Any], message: str, reason: str = "Unschedulable") -
     return {**pod, "status": {**pod["status"], "conditions": conditions}}
 
 
-def placed(pod: dict[str, Any], node: str = "node-0", **waiting: str) -> dict[str, Any]:
+def placed(pod: Mapping[str, Any], node: str = "node-0", **waiting: str) -> dict[str, Any]:
     """The pod on a node, where its container waits."""
     states = [{"name": each["name"], "state": {"waiting": waiting}} for each in pod["spec"]["containers"]]
     status = {"phase": "Pending", "startTime": CREATED, "containerStatuses": states}
     return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status}
 
 
-def event(of: dict[str, Any], reason: str, message: str, at: str = "2026-11-27T14:04:00Z") -> dict[str, Any]:
+def event(of: Mapping[str, Any], reason: str, message: str, at: str = "2026-11-27T14:04:00Z") -> dict[str, Any]:
     involved = {"kind": of.get("kind"), "name": of["metadata"]["name"], "uid": of["metadata"]["uid"]}
     return {"reason": reason, "message": message, "lastTimestamp": at, "involvedObject": involved, "metadata": {}}
 
@@ -101,3 +102,18 @@ def no_facts(**not_read: str) -> Facts:
 
 def codes(snapshot: Snapshot, known: Facts = UNREAD) -> list[str]:
     return [reason.code for reason in reasons(snapshot, known)]
+
+
+# --- Kueue
+
+OF_KUEUE = made(cluster(**KUEUE))
+UNUSED = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu, 8 more needed"
+RESERVED = condition("QuotaReserved", "False", "Pending", UNUSED)
+EMPTY = {"metadata": {"name": "night"}}
+
+
+def kueue(nominal: str = "32", **holders: dict[str, str]) -> LiveKueue:
+    """The queue `night`, in which these jobs of team-b hold something."""
+    held = {f"team-b/{job}": amounts for job, amounts in holders.items()}
+    queue = LiveClusterQueue("research", {GPU: nominal}, holders=held)
+    return LiveKueue({f"{NAMESPACE}/night": "research"}, (queue,), jobs={"77aa": "team-b/eval"})

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Any, Self
 
 from trainform import defaults
-from trainform.backends.gangs import API_VERSION as QUEUE_API
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
 from trainform.cluster.amounts import Amounts, all_spelled, summed
 from trainform.cluster.api import ClusterApi, labelled, start_threads

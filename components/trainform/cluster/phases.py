@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import pods_of
-from trainform.backends.gangs import QUEUE_LABEL
 from trainform.defaults import KUEUE
 from trainform.manifests.manifest import mapping, mappings
 

@@ -13,12 +13,11 @@ from trainform.cluster.field_places import Place, experiment_field
 from trainform.cluster.live_objects import path_of
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.errors import Problem
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.manifests.templates import Template, named_objects
 from trainform.plan.model import Plan
 
-CLAIM = "PersistentVolumeClaim"
 _CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass")
 _POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",
@@ -130,5 +129,5 @@ def creation(reference: Reference, namespace: str) -> str:
     # a literal value of a Secret would stay in the shell's history
     given = "--from-file={}=FILE" if as_files or kind == "Secret" else "--from-literal={}=…"
     words = " ".join(given.format(key) for key in (keys or ("KEY",)))
-    expected = "; if the program makes it, name it in expected_secrets"
+    expected = "; a Pulumi program that creates it names it in `expected_secrets`"
     return f"create it: kubectl create {_CREATE[kind]} {name} -n {namespace} {words}{expected}"

@@ -53,7 +53,8 @@ class Estimate:
         self.names = resource_names(context.environment)
         self.queue_of = {job: queue for queue in self.shares.values() for job in queue.holders}
         kueue = () if self.live is None or self.live.kueue is None else self.live.kueue.cluster_queues
-        self.queue_names = {job: queue.name for queue in (*kueue, *self.shares.values()) for job in queue.holders}
+        self.queue_names = {job: queue.name for queue in kueue for job in queue.holders}
+        self.queue_names |= {job: queue.name for job, queue in self.queue_of.items()}
         self.priorities = {} if self.live is None else self.live.priorities
         self.nodes = None if self.live is None else self.live.nodes
 

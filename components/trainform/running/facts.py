@@ -9,12 +9,11 @@ from urllib.parse import quote
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.gangs import API_VERSION as QUEUE_API
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.cluster.facts import AppliedObject, LiveFacts
 from trainform.cluster.live import LiveReads
 from trainform.cluster.operators import KUEUE
-from trainform.cluster.pod_references import CLAIM
-from trainform.manifests.manifest import mapping
+from trainform.manifests.manifest import CLAIM, mapping
 from trainform.manifests.templates import NamedObject, Template, named_objects
 from trainform.review.context import JobReview
 from trainform.review.job_objects import templates_of

@@ -10,7 +10,7 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.manifests.manifest import mapping
 from trainform.plan.record import Record
-from trainform.plan.split import split_launcher, split_role
+from trainform.plan.split_launcher import split_launcher, split_role
 from trainform.plan.world import in_world, rank_offsets
 
 
