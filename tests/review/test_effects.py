@@ -109,6 +109,19 @@ def test_without_a_record_or_a_difference_the_cause_is_unknown() -> None:
         assert of_job(context(each, live=EMPTY)).sentence.endswith(" for an unknown reason.")
 
 
+def test_the_launch_scripts_of_another_trainform_are_a_cause() -> None:
+    """Another name in them is none."""
+    job = job_review(deployed(LORA), deployed(IMAGE))
+    files = next(each for each in job.steps if each.old is not None and "-launch-script-" in each.name)
+    assert files.old is not None
+    data = {**files.old.inputs["data"], "launch.sh": "exec torchrun"}
+    older = structs.replace(files, old=dataclasses.replace(files.old, inputs={**files.old.inputs, "data": data}))
+    steps = tuple(older if each is files else each for each in job.steps)
+    made = context(dataclasses.replace(job, after=job.before, steps=steps), live=running(name_of(LORA)))
+    assert of_job(made).sentence.endswith(" because this trainform has other launch scripts.")
+    assert [finding.code for finding in restarts(made)] == ["TR-RESTART-1"]
+
+
 @pytest.mark.parametrize(
     ("part", "stays"),
     [
@@ -237,7 +250,7 @@ def test_another_version_of_trainform_is_named_and_is_not_a_cause() -> None:
         "Records another version of trainform for sdxl-lora: trainform 0.8.0 deployed it, and 0.9.0 renders it now."
     )
     absent, said = sentences(of_versions(LORA, LORA))
-    assert absent.startswith("The job sdxl-lora-452a05 is not in the cluster")
+    assert absent.startswith("The job sdxl-lora-e21ea7 is not in the cluster")
     assert said == version
     *_, said = sentences(of_versions(LORA, IMAGE))
     assert said == version

@@ -11,6 +11,7 @@ from msgspec import Struct
 from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.cluster.live_drift import age
 from trainform.cluster.phases import ENDED, Phase
+from trainform.plan.model import launch_files_name
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.review import steps
@@ -64,6 +65,8 @@ class JobChange(Struct, frozen=True):
     """How long the job has been running: `16 h`; empty if it does not run, or if that is unknown."""
     environment: Environment | None = None
     """The environment as its file is now, with the kinds of accelerators by their resources."""
+    new_scripts: bool = False
+    """True if its launch files change, and not only by its new name."""
     cut_off: bool = False
     """True if the preview ended before the new record, so that causes may be missing."""
 
@@ -104,6 +107,8 @@ class JobChange(Struct, frozen=True):
         text = because(self.reasons)
         if text or self.kind != "replace":
             return text
+        if self.new_scripts:
+            return "because this trainform has other launch scripts"
         return "for an unknown reason, since the preview ended early" if self.cut_off else "for an unknown reason"
 
 
@@ -137,8 +142,21 @@ def job_change(context: Context, job: JobReview) -> JobChange:
         again=happens == "create" and (in_state or (old is not None and old.job == after_name)),
         shown_age="" if live is None or context.live is None else age(live.started, context.live.read_at),
         environment=context.environment,
+        new_scripts=_new_scripts(job, before_name, after_name),
         cut_off=ended and job.component is not None and job.after is None,
     )
+
+
+def _new_scripts(job: JobReview, before: str, after: str) -> bool:
+    was, will = (_launch_files(job, name) for name in (before, after))
+    return bool(was and will) and was != will.replace(after, before)
+
+
+def _launch_files(job: JobReview, name: str) -> str:
+    """Return the launch files of the job object with this name, as one text; empty if no step has them."""
+    states = [(step, state) for step in job.steps for state in (step.old, step.new) if state is not None]
+    names = launch_files_name(name)
+    return next((str(state.inputs.get("data")) for step, state in states if steps.name(step, state) == names), "")
 
 
 def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, name: str) -> str:

@@ -55,7 +55,7 @@ def _replaced(happens: JobChange, context: Context) -> Iterator[Finding]:
         yield _about(FINISHED, happens, why=why)
     elif happens.not_read:
         yield _about(NOT_READ, happens, why=why, not_read=happens.not_read)
-    if not happens.reasons and not happens.cut_off:
+    if not happens.reasons and not happens.cut_off and not happens.new_scripts:
         versions = f": {happens.versions}" if happens.versions else ""
         yield _about(UNEXPLAINED, happens, next_name=happens.next_name, versions=versions)
 
