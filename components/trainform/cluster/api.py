@@ -213,10 +213,7 @@ class ClusterApi:
         with translate_connection_errors(self._context, self.server):
             response = self._client.request(method, path, **parts)
         if response.status_code == UNAUTHORIZED:
-            raise ClusterError(
-                f"{cluster_name(self._context)} ({self.server}) refuses the credentials of the kubeconfig",
-                "log in to the cluster again; `kubectl auth whoami` shows whether it worked",
-            )
+            raise credentials_refused(self._context, self.server)
         try:
             body = json.loads(response.content)
         except (ValueError, RecursionError):
@@ -247,6 +244,14 @@ def refusal(answer: Answer, what: str) -> NotReadError:
         return NotReadError(f"this account has no permission to {what}", "ask the platform team for the permission")
     message = " ".join(without_credentials(answer.message).split())
     return NotReadError(f"the cluster does not {what}: {message}", "check your access with `kubectl get`")
+
+
+def credentials_refused(context: str | None, server: str) -> ClusterError:
+    """Return the error for a kubeconfig whose credentials the server does not accept."""
+    return ClusterError(
+        f"{cluster_name(context)} ({server}) refuses the credentials of the kubeconfig",
+        "log in to the cluster again; `kubectl auth whoami` shows whether it worked",
+    )
 
 
 def labelled(labels: Mapping[str, str] | None = None, *more: str) -> dict[str, str]:

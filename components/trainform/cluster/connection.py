@@ -165,6 +165,8 @@ def translate_connection_errors(context: str | None, place: str) -> Iterator[Non
 
 
 def _trouble(error: Exception, name: str, place: str) -> ClusterError:
+    if isinstance(error, ClusterError):
+        return error
     if _is_credentials_error(error):
         reason = _reason(error) if isinstance(error, ConfigError | OSError) else "its command returned no token"
         reason = "the token is not valid in an HTTP header" if isinstance(error, UnicodeEncodeError) else reason
@@ -209,7 +211,7 @@ def _reason(error: Exception) -> str:
 # --- impersonation, which kubectl and Pulumi send with each request, and lightkube leaves out
 
 
-def impersonate(client: httpx2.Client, config: SingleConfig) -> None:
+def impersonate(client: httpx2.Client | httpx2.AsyncClient, config: SingleConfig) -> None:
     """Let the client act as the kubeconfig says. Groups without a user name are ignored, as in kubectl."""
     if isinstance(config.user, ImpersonatingUser) and config.user.as_user:
         client.headers.update([(name.encode(), value.encode()) for name, value in _headers(config.user)])
