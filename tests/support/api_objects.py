@@ -22,6 +22,7 @@ SERVED = {
         "ResourceQuota": ("resourcequotas", True),
         "Namespace": ("namespaces", False),
         "PersistentVolumeClaim": ("persistentvolumeclaims", True),
+        "Event": ("events", True),
     },
     "kueue.x-k8s.io/v1beta2": {
         "LocalQueue": ("localqueues", True),
@@ -103,8 +104,15 @@ def _selected(body: dict[str, Any], query: dict[str, str]) -> bool:
         key, equals, value = requirement.partition("=")
         if key[1:] in labels if key[0] == "!" else (key not in labels or (equals and labels[key] != value)):
             return False
-    phases = re.findall(r"status\.phase!=(\w+)", query.get("fieldSelector", ""))
-    return body.get("status", {}).get("phase") not in phases
+    fields = re.findall(r"([\w.]+?)(!?)=([\w.-]+)", query.get("fieldSelector", ""))
+    return all((_field(body, path) == value) is (not_equal == "") for path, not_equal, value in fields)
+
+
+def _field(body: Any, path: str) -> Any:
+    """Return the value at the path of names."""
+    for name in path.split("."):
+        body = body.get(name, {}) if isinstance(body, dict) else {}
+    return body
 
 
 def _page(items: list[Any], query: dict[str, str]) -> dict[str, Any]:

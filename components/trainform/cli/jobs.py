@@ -15,6 +15,7 @@ from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stac
 from trainform.project import stack_path as path_of_stack
 
 if TYPE_CHECKING:
+    from trainform.running.snapshot import Target
     from trainform.spec.load import Given
 
 MISSING_ENVIRONMENT = "Missing option '--environment' / '-e'"
@@ -151,6 +152,23 @@ def stack_of(word: str, environment: str | None, root: Path) -> str:
         raise CommandLineError(f"-e cannot be used with the stack {word}", "the stack names it: remove -e")
     require_stack(require_named(word, root), root)
     return word
+
+
+def target_of(word: str, environment: str | None) -> Target:
+    """Return the deployed job that the words name; the record in the cluster says of which stack it is. Raises
+    `InputError` or `CommandLineError` with the choices."""
+    from trainform.running.read import target_of_stack
+
+    root = require_project()
+    if not is_experiment(word, root) or (is_stack(word, root) and not is_explicit(environment)):
+        return target_of_stack(stack_of(word, environment, root), root)
+    from trainform.job.check import check_environment, load_experiment
+    from trainform.running.snapshot import Target
+    from trainform.spec.load import is_path
+
+    place = only_environment(word, root) if environment is None else environment
+    name = load_experiment(word).or_raise().name if is_path(word) else word
+    return Target(name, check_environment(place).or_raise())
 
 
 def only_environment(experiment: str, root: Path) -> str:

@@ -21,7 +21,6 @@ from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import mapping, mappings
-from trainform.plan.record import Record
 from trainform.spec.environment import Environment, HourlyCost, hourly_cost
 from trainform.spec.release import digest
 
@@ -117,25 +116,11 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
         if costs and accelerators.keys() <= environment.accelerators.keys()
         else None,
         created=created,
-        queue=_queue(record),
-        waits=live.waits(record.job) if phase in WAITING and _admission(record) == defaults.KUEUE else "",
+        queue=record.queue,
+        waits=live.waits(record.job) if phase in WAITING and record.admission == defaults.KUEUE else "",
         owner=str(record.experiment.get("owner") or ""),
         content=digest(record.experiment),
     )
-
-
-def _admission(record: Record) -> str:
-    return str(record.environment.get("admission"))
-
-
-def _queue(record: Record) -> str:
-    """Return the name of the job's queue; "" without admission. An own queue has the experiment's name by default."""
-    if _admission(record) == defaults.NONE:
-        return ""
-    queue = record.experiment.get("queue")
-    if not isinstance(queue, Mapping):
-        return "" if queue is None else str(queue)
-    return str(queue.get("name") or record.experiment.get("name", ""))
 
 
 class _Live:
@@ -151,7 +136,7 @@ class _Live:
             except NotReadError:
                 return None
 
-        of_kueue = any(_admission(row.record) == defaults.KUEUE for row in found if row.record is not None)
+        of_kueue = any(row.record.admission == defaults.KUEUE for row in found if row.record is not None)
         workloads = f"/apis/{KUEUE.api_version}/namespaces/{namespace}/workloads" if of_kueue else ""
         pods, *jobs = each(listed, [path_of("Pod", namespace), *places])
         made = listed(workloads) if of_kueue else None

@@ -46,6 +46,19 @@ class Record(Struct, frozen=True, dict=True):
         return str(self.environment.get("backend") if own is None else own)
 
     @property
+    def admission(self) -> str:
+        """Return the environment's `admission`; "" if an earlier trainform wrote the record."""
+        return str(self.environment.get("admission", ""))
+
+    @property
+    def queue(self) -> str:
+        """Return the name of its queue; "" without admission. An own queue has the experiment's name by default."""
+        queue = self.experiment.get("queue")
+        if self.admission == defaults.NONE or queue is None:
+            return ""
+        return str(queue.get("name") or self.experiment.get("name", "")) if isinstance(queue, Mapping) else str(queue)
+
+    @property
     def whole(self) -> dict[str, Any]:
         """Return the experiment with its overlays, as a release has it."""
         return self.experiment if self.base is None else self.base

@@ -1,0 +1,230 @@
+"""Reads of one job in its cluster: a few parallel requests, and what was refused or late in `not_read`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import structs
+
+from trainform import defaults
+from trainform.backends.backend import BACKENDS
+from trainform.backends.gangs import API_VERSION as QUEUE_API
+from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_LABEL
+from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
+from trainform.cluster.identity import refuse_another
+from trainform.cluster.live_drift import utc_now
+from trainform.cluster.live_objects import find_job, job_collections, path_of
+from trainform.cluster.operators import KUEUE
+from trainform.deployed.records import DeploymentRecord, deployed
+from trainform.deployed.stacks import load_project_stack
+from trainform.errors import ClusterError, CommandLineError
+from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.objects import pod_selector
+from trainform.plan.record import Record
+from trainform.plan.roles import claim_name
+from trainform.project import require_project
+from trainform.running.snapshot import Body, Snapshot, Target
+
+WARNINGS = {"fieldSelector": "type=Warning"}
+RECORD, JOB, PODS, GANG, QUEUE, EVENTS, CLAIMS = "record", "job", "pods", "gang", "queue", "events", "claims"
+"""The parts that `Snapshot.not_read` names."""
+_GANGS = {  # the collection of gangs by admission, and their kind in events
+    defaults.VOLCANO: (QUEUE_API, "podgroups", "PodGroup"),
+    defaults.KUEUE: (KUEUE.api_version, "workloads", "Workload"),
+}
+
+
+def target_of_stack(stack: str, root: Path | None = None) -> Target:
+    """Return the job of a stack of the project (default: that of the current folder). InputError for wrong files."""
+    found = load_project_stack(stack, require_project(root))
+    if not found.experiment:
+        reason = f"{stack} is the stack of the environment {found.environment.name} itself, which runs no job"
+        raise CommandLineError(reason, "name the stack of an experiment; `trainform stacks` lists the deployed ones")
+    return Target(found.experiment, found.environment, found.full_name)
+
+
+def read(target: Target, seconds: float, *, every_event: bool = False) -> Snapshot:
+    """Read the objects of the job. seconds: the time for each answer. every_event: also normal events of pods, of
+    which a large job has thousands. ClusterError if the cluster does not answer."""
+    with contextlib.closing(ClusterApi(target.environment.cluster.context, seconds)) as api:
+        refuse_another(api, target.environment)
+        return read_by(api, target, every_event=every_event)
+
+
+def read_by(api: ClusterApi, target: Target, *, every_event: bool = False) -> Snapshot:
+    """Do the same over a connection that stays open."""
+    return _Reads(api, target).snapshot(every_event=every_event)
+
+
+class _Reads:
+    def __init__(self, api: ClusterApi, target: Target) -> None:
+        self._api, self._target, self._space = api, target, target.namespace
+        self._not_read: dict[str, str] = {}
+
+    def snapshot(self, *, every_event: bool) -> Snapshot:
+        read_at, target = utc_now(), self._target
+        recorded, pods, claims, events = self._each(
+            {
+                RECORD: lambda: deployed(self._api, target.experiment, self._space),
+                PODS: lambda: self._list(
+                    path_of("Pod", self._space), "pods", labelled(pod_selector(target.experiment))
+                ),
+                CLAIMS: lambda: self._list(path_of("PersistentVolumeClaim", self._space), "claims"),
+                EVENTS: lambda: self._events({} if every_event else WARNINGS),
+            }
+        )
+        record = self._record(recorded)
+        (job,) = self._each({JOB: lambda: self._job(record)})
+        owned = [pod for pod in pods or () if job is None or _revision(pod) == _revision(job)]
+        admission = (record.admission if record is not None else "") or target.environment.admission
+        gangs, queue, more = self._each(
+            {
+                GANG: lambda: self._gangs(admission),
+                QUEUE: lambda: self._queue(admission, record, job),
+                EVENTS: lambda: self._events_around(admission, job),
+            }
+        )
+        gang = _gang_of(gangs or (), job, owned)
+        objects = [each for each in (job, gang, *owned) if each is not None]
+        return Snapshot(
+            read_at=read_at,
+            target=structs.replace(target, stack=recorded.stack) if recorded and recorded.stack else target,
+            record=record,
+            job=job,
+            pods=owned,
+            gang=gang,
+            queue=queue,
+            events=_events_of(objects, [*(events or ()), *(more or ())], job),
+            claims=_claims_of(claims or (), record, target.experiment),
+            not_read=self._not_read,
+        )
+
+    def _each(self, reads: Mapping[str, Callable[[], Any]]) -> list[Any]:
+        """Run the reads at the same time. A part that is refused or late is None, and its reason is kept; ClusterError
+        if the server answers none of several."""
+
+        def run(read: Callable[[], Any]) -> Any:
+            try:
+                return read()
+            except ClusterError as error:
+                return error
+
+        found = each(run, [*reads.values()])
+        errors = {name: one for name, one in zip(reads, found, strict=True) if isinstance(one, ClusterError)}
+        if len(errors) == len(reads) > 1 and not any(isinstance(error, NotReadError) for error in errors.values()):
+            raise errors[next(iter(errors))]
+        self._not_read |= {name: error.message for name, error in errors.items()}
+        return [None if isinstance(one, ClusterError) else one for one in found]
+
+    def _list(self, path: str, what: str, parameters: Mapping[str, str] | None = None) -> list[Body]:
+        return self._api.find_all(path, f"list {what} of the namespace {self._space}", parameters=parameters)
+
+    def _record(self, found: DeploymentRecord | None) -> Record | None:
+        if found is not None and found.unreadable is not None:
+            self._not_read[RECORD] = found.unreadable.message
+        return None if found is None else found.record
+
+    def _job(self, record: Record | None) -> Body | None:
+        """Return the recorded job object; if there is none, the newest of the experiment."""
+        if record is not None and record.backend in BACKENDS:
+            found = find_job(self._api, BACKENDS[record.backend], self._space, record.job)
+            if found is not None:
+                return found
+        backends = [BACKENDS[name] for name in BACKENDS if record is None or name == record.backend]
+        places = [place for backend in backends for place in job_collections(backend, self._space)]
+        selector = labelled(pod_selector(self._target.experiment), defaults.REVISION_LABEL)
+        listed = each(lambda place: self._list(place, "jobs", selector), places)
+        return max((body for found in listed for body in found if not _owners(body)), key=_created, default=None)
+
+    def _gangs(self, admission: str) -> list[Body]:
+        if admission not in _GANGS:
+            return []
+        version, plural, _ = _GANGS[admission]
+        return self._list(f"/apis/{version}/namespaces/{quote(self._space, safe='')}/{plural}", plural)
+
+    def _queue(self, admission: str, record: Record | None, job: Body | None) -> Body | None:
+        labels = _metadata(job).get("labels")
+        name = str(mapping(labels).get(QUEUE_LABEL, "")) if record is None else record.queue
+        if admission not in _GANGS or not name:
+            return None
+        local = admission == defaults.KUEUE
+        path = path_of("LocalQueue", self._space, name) if local else path_of("Queue", name=name)
+        found: Body | None = self._api.find(path, f"read the queue {name}")
+        return found
+
+    def _events(self, parameters: Mapping[str, str]) -> list[Body]:
+        return self._list(f"/api/v1/namespaces/{quote(self._space, safe='')}/events", "events", parameters)
+
+    def _events_around(self, admission: str, job: Body | None) -> list[Body]:
+        """Return the events of the job object and of gangs, also normal ones."""
+        wanted = [] if job is None else [f"involvedObject.name={_metadata(job)['name']}"]
+        wanted += [f"involvedObject.kind={_GANGS[admission][2]}"] if admission in _GANGS else []
+        return [event for found in each(lambda what: self._events({"fieldSelector": what}), wanted) for event in found]
+
+
+# --- what belongs to the job
+
+
+def _metadata(body: Any) -> Mapping[str, Any]:
+    return mapping(mapping(body).get("metadata"))
+
+
+def _revision(body: Body) -> str:
+    return str(mapping(_metadata(body).get("labels")).get(defaults.REVISION_LABEL, ""))
+
+
+def _created(body: Body) -> str:
+    return str(_metadata(body).get("creationTimestamp", ""))
+
+
+def _owners(body: Body) -> set[str]:
+    return {str(owner.get("uid")) for owner in mappings(_metadata(body).get("ownerReferences"))}
+
+
+def _gang_of(gangs: Iterable[Body], job: Body | None, pods: Iterable[Body]) -> Body | None:
+    """Return the gang of the job. An operator with one for each role has several: the one that waits comes first."""
+    uid = str(_metadata(job).get("uid"))
+    names = {str(mapping(_metadata(pod).get("annotations")).get(GROUP_ANNOTATION)) for pod in pods}
+    names |= {str(_metadata(job).get("name"))}
+    own = [gang for gang in gangs if uid in _owners(gang) or _metadata(gang).get("name") in names]
+    return max(own, key=lambda gang: (_waits(gang), _created(gang)), default=None)
+
+
+def _waits(gang: Body) -> bool:
+    return mapping(gang.get("status")).get("phase") in (None, "Pending", "Inqueue")
+
+
+def _events_of(objects: Iterable[Body], events: Iterable[Body], job: Body | None) -> list[Body]:
+    """Return each event of these objects, and of objects between the job and its pods, oldest first."""
+    uids = {_metadata(body).get("uid") for body in objects}
+    prefix = f"{_metadata(job).get('name')}-"
+    found = {
+        str(_metadata(event).get("uid")): event
+        for event in events
+        if mapping(event.get("involvedObject")).get("uid") in uids
+        or (job is not None and str(mapping(event.get("involvedObject")).get("name", "")).startswith(prefix))
+    }
+    return sorted(found.values(), key=event_time)
+
+
+def event_time(event: Body) -> str:
+    """Return the time at which an event was last seen (RFC 3339)."""
+    series = mapping(event.get("series"))
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), _created(event))
+    return next((str(time) for time in times if time), "")
+
+
+def _claims_of(claims: Iterable[Body], record: Record | None, experiment: str) -> list[Body]:
+    """Return the claims of the experiment's volumes; without a record only those that trainform made for it."""
+    model = None if record is None else record.model
+    names = () if model is None else {claim_name(model, key) for key in model.storage}
+    own = pod_selector(experiment).items()
+    return [
+        claim
+        for claim in claims
+        if _metadata(claim).get("name") in names or own <= mapping(_metadata(claim).get("labels")).items()
+    ]
