@@ -68,6 +68,7 @@ GROUPS = {
         "promote": "Promote a deployed experiment to another environment",
         "rollback": "Restore the previous release of a stack",
         "history": "Show the promotions, rollbacks and updates of experiments",
+        "logs": "Print the output of a job's pods as one stream",
         "stacks": "List the experiments that are deployed: phase, accelerators, age, cost",
         "destroy": "Delete the resources of a stack",
         "drift": "List changes made outside Pulumi since the last `pulumi up`",
@@ -112,7 +113,7 @@ def build_app(arguments: list[str]) -> App:
             if verb != called:
                 app.verb(verb, help=text, rich_help_panel=group)(lambda: None)
                 continue
-            module = importlib.import_module(f"trainform.cli.{verb}")
+            module = importlib.import_module(f"trainform.cli.{verb.replace('-', '_')}")
             if hasattr(module, "app"):
                 app.add_typer(module.app, name=verb, rich_help_panel=group)
             else:

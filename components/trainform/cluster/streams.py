@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from collections.abc import AsyncIterator, Mapping
 from http.client import UNAUTHORIZED
@@ -17,6 +18,7 @@ from trainform.cluster.connection import choose_config, impersonate, shown_serve
 from trainform.manifests.manifest import mapping, mappings
 
 FOUND, DELETED, ERROR, BOOKMARK = "FOUND", "DELETED", "ERROR", "BOOKMARK"
+CLIENTS = 32  # a client looks at each of its connections for each request
 SILENT_SECONDS = 300.0
 """A stream without a line for so long is taken to be lost: a proxy may drop an idle connection without a word."""
 
@@ -28,26 +30,28 @@ class ClusterStreams:
         self._context, config = context, choose_config(context)
         self._server = shown_server(config.cluster.server)
         timeout = httpx2.Timeout(6.0 * defaults.CONNECT_SECONDS, read=SILENT_SECONDS)
-        self._client = httpx2.AsyncClient(
-            **ConnectionParams(timeout=timeout).httpx_params(config),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-        )
-        impersonate(self._client, config)
+        parameters = ConnectionParams(timeout=timeout).httpx_params(config)
+        limits = httpx2.Limits(max_connections=None)
+        self._clients = [httpx2.AsyncClient(**parameters, limits=limits) for _ in range(CLIENTS)]
+        for client in self._clients:
+            impersonate(client, config)
+        self._next = itertools.cycle(self._clients)
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        for client in self._clients:
+            await client.aclose()
 
     async def get(self, path: str, parameters: Mapping[str, str]) -> Answer:
         """Return the response for a path."""
         with translate_connection_errors(self._context, self._server):
-            response = await self._client.get(path, params=parameters)
+            response = await next(self._next).get(path, params=parameters)
         return self._answer(response)
 
     async def lines(self, path: str, parameters: Mapping[str, str]) -> AsyncIterator[bytes | Answer]:
         """Yield each line without its end, or the answer that is no stream. ClusterError for a lost connection."""
         with translate_connection_errors(self._context, self._server):
-            async with self._client.stream("GET", path, params=parameters) as response:
+            async with next(self._next).stream("GET", path, params=parameters) as response:
                 if not response.is_success:
                     await response.aread()
                     yield self._answer(response)

@@ -7,24 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import heapq
 import itertools
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from http.client import BAD_REQUEST, NOT_FOUND
 from typing import IO, Any, NamedTuple
 
 from msgspec import Struct
 
-from trainform.cluster.api import Answer
+from trainform import defaults
+from trainform.backends.backend import BACKENDS
+from trainform.cluster.api import Answer, ClusterApi, labelled
+from trainform.cluster.facts import ENDED
+from trainform.cluster.live_objects import find_job, path_of
+from trainform.cluster.phases import reported_phase
 from trainform.cluster.streams import DELETED, FOUND, ClusterStreams
-from trainform.errors import ClusterError
+from trainform.errors import ClusterError, InputError, Problem, list_names
 from trainform.manifests.manifest import mapping, mappings
-from trainform.running.pods import Place
-from trainform.running.snapshot import Body
+from trainform.manifests.objects import pod_selector
+from trainform.running.pods import Choice, Place, place_of
+from trainform.running.snapshot import Body, Snapshot
 
 AT_ONCE = 32  # connections for the output that is there
 IN_MEMORY = 1 << 16  # bytes of a container's output until those of all are merged; the rest is in a temporary file
@@ -39,6 +46,10 @@ class Stamp(NamedTuple):
     written: bytes
 
 
+Show = Callable[[Place, str], None]
+"""Prints a line."""
+Note = Callable[[str], None]
+"""Prints a remark."""
 FIRST = Stamp(datetime.min.replace(tzinfo=UTC), b"")
 
 
@@ -112,6 +123,7 @@ class Source:
         has_run = "running" in state or "terminated" in state or "terminated" in mapping(status.get("lastState"))
         self.run = int(status.get("restartCount", 0)) if has_run else None
         self.ended = "running" not in state
+        self.state = str(mapping(state.get("waiting")).get("reason") or mapping(pod.get("status")).get("phase"))
         self.leaves = self.ended or "deletionTimestamp" in pod["metadata"]
         self.changed.set()
 
@@ -128,26 +140,81 @@ def container_status(pod: Body, name: str) -> dict[str, Any]:
     return next((each for each in every if each.get("name") == name), {})
 
 
-class Pods(Struct, frozen=True):
-    """The pods whose output is followed. source_of: returns None for a pod that is not wanted."""
+def containers_of(pod: Body) -> list[str]:
+    """Return the names of the containers, first the main one, and those of the steps before it."""
+    spec = mapping(pod.get("spec"))
+    return [str(each.get("name")) for field in ("containers", "initContainers") for each in mappings(spec.get(field))]
 
-    path: str
-    query: Mapping[str, str]
-    source_of: Callable[[Body], Source | None]
+
+def failed_at(pod: Body) -> tuple[str, bool]:
+    """Return when the main container of a pod failed last, "" if it has not; and whether it was started again."""
+    status = container_status(pod, containers_of(pod)[0])
+    ends = [mapping(mapping(status.get(field)).get("terminated")) for field in ("state", "lastState")]
+    failed = [(str(end.get("finishedAt", "")), index == 1) for index, end in enumerate(ends) if end.get("exitCode")]
+    return next(iter(failed), ("", False))
+
+
+def failed_pods(pods: Sequence[Body]) -> list[Body]:
+    """Return the pods that have failed, the first to fail first."""
+    return sorted((pod for pod in pods if failed_at(pod)[0]), key=lambda pod: failed_at(pod)[0])
+
+
+class Selection(Struct, frozen=True):
+    """The containers whose output is wanted. ranks: `first_ranks` of the job. step: the name of a container, None for
+    the main one. previous: of the run before the last restart. failed: of the last run that failed."""
+
+    choice: Choice
+    ranks: Mapping[str, int]
+    step: str | None = None
+    previous: bool = False
+    failed: bool = False
+
+    def source(self, pod: Body) -> Source | None:
+        """Return the source of a pod; None if it has none that is wanted."""
+        place, names = place_of(pod, self.ranks), containers_of(pod)
+        name = names[0] if self.step is None else self.step
+        if not self.choice.fits(place) or name not in names:
+            return None
+        return Source(pod, place, name, previous=self.previous or (self.failed and failed_at(pod)[1]))
+
+    def sources(self, pods: Sequence[Body]) -> list[Source]:
+        """Return the sources of the pods. Raises `InputError` if no pod has a container of the name."""
+        names = list(dict.fromkeys(name for pod in pods for name in containers_of(pod)))
+        if pods and self.step not in (None, *names):
+            reason = "no pod of the job has a step or a container of this name"
+            raise InputError([Problem("--step", self.step, reason, f"its steps and containers: {list_names(names)}")])
+        return [source for pod in (failed_pods(pods) if self.failed else pods) if (source := self.source(pod))]
+
+
+def silent_pods(sources: Sequence[Source], places: Iterable[Place], *, step: bool) -> list[str]:
+    """Return the pods without output, with what they wait for. places: of all that are wanted; with a step, only its
+    containers count."""
+    loud = {source.place for source in sources if source.run is not None}
+    states = {} if step else dict.fromkeys(places, "no pod yet")
+    states |= {source.place: source.state for source in sources}
+    return [f"{place} ({state})" for place, state in states.items() if place not in loud]
 
 
 class Logs:
-    """Reads the output of containers. show: prints a line. note: prints a remark. refused: the pods whose output could
-    not be read, with the reason."""
+    """Reads the output of containers. refused: the pods whose output could not be read, with the reason."""
 
     def __init__(
-        self, streams: ClusterStreams, wanted: Wanted, show: Callable[[Place, str], None], note: Callable[[str], None]
+        self,
+        streams: ClusterStreams,
+        selection: Selection,
+        wanted: Wanted,
+        show: Show,
+        note: Note,
     ) -> None:
-        self._streams, self._wanted, self._show, self._note = streams, wanted, show, note
+        self._streams, self._selection, self._wanted, self._show, self._note = streams, selection, wanted, show, note
         self._began = time.monotonic()
         self._sources: dict[str, Source] = {}  # those that are followed, by the UID of their pod
         self._lost = False
         self.refused: dict[str, str] = {}
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._streams.close()
 
     async def read(self, sources: Sequence[Source]) -> None:
         """Show the output that is there."""
@@ -196,15 +263,25 @@ class Logs:
 
     # --- follow
 
-    async def follow(self, pods: Pods, has_ended: Callable[[], bool]) -> None:
-        """Show what the containers print, also in pods that come later, until the job has ended. has_ended: runs in a
-        thread."""
-        async with asyncio.TaskGroup() as group:
-            followers = [group.create_task(self._follow(source)) for source in self._sources.values()]
-            followers.append(group.create_task(self._watch(pods, group, followers)))
-            await self._until_the_end(has_ended)
-            for task in followers:
-                task.cancel()
+    async def follow(self, pods: str, query: Mapping[str, str], has_ended: Callable[[], bool]) -> None:
+        """Show what the containers print, also in pods that come later, until the job has ended. pods, query: the path
+        of the job's pods. has_ended: runs in a thread."""
+        followers = list[asyncio.Task[None]]()
+        self.refused.clear()
+        try:
+            async with asyncio.TaskGroup() as group:
+
+                def start(work: Coroutine[Any, Any, None]) -> None:
+                    followers.append(group.create_task(work))
+
+                for source in self._sources.values():
+                    start(self._follow(source))
+                start(self._watch(pods, query, start))
+                await self._until_the_end(has_ended)
+                for task in followers:
+                    task.cancel()
+        except* OSError as errors:  # standard output is closed
+            raise errors.exceptions[0] from None
 
     async def _until_the_end(self, has_ended: Callable[[], bool]) -> None:
         """Return after the end of the job and its last lines. Seen twice: the states of its pods may come later."""
@@ -219,7 +296,9 @@ class Logs:
             elif now - since > END_SECONDS or not any(source.is_ending for source in self._sources.values()):
                 return
 
-    async def _watch(self, pods: Pods, group: asyncio.TaskGroup, followers: list[asyncio.Task[None]]) -> None:
+    async def _watch(
+        self, pods: str, query: Mapping[str, str], start: Callable[[Coroutine[Any, Any, None]], None]
+    ) -> None:
         """Keep the states of the pods, and follow new ones."""
 
         def take(pod: Body, *, gone: bool = False) -> None:
@@ -227,14 +306,14 @@ class Logs:
             if source is not None:
                 source.gone = gone
                 source.update(pod)
-            elif not gone and (source := pods.source_of(pod)) is not None:
+            elif not gone and (source := self._selection.source(pod)) is not None:
                 self._sources[source.uid] = source
-                followers.append(group.create_task(self._follow(source)))
+                start(self._follow(source))
 
         lost = False
         while True:
             try:
-                async for change, found in self._streams.changes(pods.path, "list the pods of the job", pods.query):
+                async for change, found in self._streams.changes(pods, "list the pods of the job", query):
                     if change != FOUND:
                         take(found, gone=change == DELETED)
                         continue
@@ -282,6 +361,7 @@ class Logs:
                 stamp, text = split_stamp(line)
                 if source.cursor.is_new(stamp):
                     self._print(source, text)
+            self.refused.pop(str(source.place), None)
             return True
         return False
 
@@ -290,6 +370,34 @@ class Logs:
         if answer.status not in (BAD_REQUEST, NOT_FOUND) and str(place) not in self.refused:
             self.refused[str(place)] = answer.message
             self._note(f"{place}: {answer.message}; trying again")
+
+
+async def print_logs(snapshot: Snapshot, sources: Sequence[Source], logs: Logs, *, follow: bool) -> None:
+    """Show the output of the sources, and with `follow` what the job's pods print until it has ended."""
+    job = snapshot.job
+    try:
+        await logs.read([source for source in sources if source.run is not None])
+        if follow and job is not None:
+            labels = pod_selector(snapshot.target.experiment)
+            revision = str(mapping(job["metadata"].get("labels")).get(defaults.REVISION_LABEL, ""))
+            query = labelled({**labels, defaults.REVISION_LABEL: revision})
+            context = snapshot.target.environment.cluster.context
+            with contextlib.closing(ClusterApi(context, JOB_SECONDS)) as api:
+                path = path_of("Pod", snapshot.target.namespace)
+                await logs.follow(path, query, functools.partial(_has_ended, api, snapshot))
+    finally:
+        await logs.close()
+
+
+def _has_ended(api: ClusterApi, snapshot: Snapshot) -> bool:
+    """Return True if the job has ended or is gone; False if it cannot be read."""
+    record, target = snapshot.record, snapshot.target
+    backend = target.environment.backend if record is None else record.backend
+    try:
+        job = find_job(api, BACKENDS[backend], target.namespace, mapping(snapshot.job)["metadata"]["name"])
+    except ClusterError:
+        return False
+    return job is None or reported_phase(mapping(job.get("status"))) in ENDED
 
 
 def _kept(source: Source, file: IO[bytes]) -> Iterator[tuple[Stamp, Source, str]]:

@@ -60,6 +60,16 @@ def read_by(api: ClusterApi, target: Target, *, every_event: bool = False) -> Sn
     return _Reads(api, target).snapshot(every_event=every_event)
 
 
+def require_pods(snapshot: Snapshot) -> None:
+    """Raise `ClusterError` if the job is not deployed, or if its pods could not be read."""
+    if PODS in snapshot.not_read:
+        raise ClusterError(snapshot.not_read[PODS], "ask the platform team for the permission")
+    if snapshot.job is None and not snapshot.pods:
+        experiment, environment = snapshot.target.experiment, snapshot.target.environment.name
+        fix = "`pulumi up -s STACK` deploys it; `trainform stacks` lists what is deployed"
+        raise ClusterError(f"{experiment} is not deployed in {environment}", fix)
+
+
 class _Reads:
     def __init__(self, api: ClusterApi, target: Target) -> None:
         self._api, self._target, self._space = api, target, target.namespace
