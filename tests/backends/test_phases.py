@@ -20,7 +20,7 @@ def pod(name: str, phase: str, created: int = 0, placed: int | None = 1, started
     times = {"PodScheduled": placed, "Ready": started if phase == "Running" else None}
     return {
         "metadata": {"name": name, "uid": name, "creationTimestamp": at(created)},
-        "spec": {},
+        "spec": {} if phase == "Pending" else {"nodeName": "node-0"},
         "status": {
             "phase": phase,
             "conditions": [
@@ -57,14 +57,14 @@ def test_a_job_waits_again_only_where_it_may_begin_again(returns: bool) -> None:
     if returns:
         phases.look({"status": RUNS}, [pod("b", "Pending")])
     else:
-        with pytest.raises(Wrong, match="the job was at Running, and then at Pending"):
+        with pytest.raises(Wrong, match="the job was at running, and then at waiting"):
             phases.look({"status": RUNS}, [pod("b", "Pending")])
 
 
 def test_what_has_ended_stays_so() -> None:
     phases = Phases(plan(roles=ROLES), returns=True)
     phases.look({"status": ENDS}, [])
-    with pytest.raises(Wrong, match="the job was at an end, and then at Running"):
+    with pytest.raises(Wrong, match="the job was at an end, and then at running"):
         phases.look({"status": RUNS}, [pod("b", "Running")])
 
 

@@ -89,7 +89,7 @@ def test_a_table_for_a_terminal(project: Path) -> None:
     ]  # fmt: skip
     assert head.index("state") < 80
     shown = cells(bert)
-    assert shown[:4] == ["bert", "dev", "Running", "16 a800"]
+    assert shown[:4] == ["bert", "dev", "running", "16 a800"]
     assert shown[5:] == ["33.60 USD", "deployed", release_of("bert.dev"), "1f3a9c", "vision/bert.dev"]
     assert cells(sdxl)[-4:] == ["deployed", "follows file", "1f3a9c", "vision/sdxl-lora.dev"]
     assert "USD" not in sdxl
@@ -124,7 +124,7 @@ def test_a_stack_whose_file_has_changed_is_pending(project: Path) -> None:
 def test_a_release_that_was_never_deployed_is_pending(project: Path) -> None:
     follow("mnist.dev", released(recorded("mnist"), project), project)
     found = rows()["mnist"]
-    assert (found["phase"], found["state"], found["revision"]) == ("Not deployed", "pending", "")
+    assert (found["phase"], found["state"], found["revision"]) == ("not deployed", "pending", "")
     assert run("stacks", "-e", "dev")[1].splitlines()[-1].startswith("2 experiments, ")
 
 

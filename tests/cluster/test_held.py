@@ -74,7 +74,7 @@ def test_a_pod_that_is_being_deleted_still_holds_its_room() -> None:
     body = pod("mnist-0a1b2c", 0)
     body["metadata"]["deletionTimestamp"] = "2026-11-22T14:02:00Z"
     held = held_pod(body)
-    assert (held.phase, held.holds) == ("Terminating", True)
+    assert (held.state, held.holds) == ("ending", True)
 
 
 def test_a_job_keeps_its_pods_if_all_of_them_say_so() -> None:

@@ -53,8 +53,8 @@ def job(experiment: str, phase: str = "Running") -> dict[str, Any]:
     return body
 
 
-def of_job(experiment: str, index: int, phase: str = "Running") -> dict[str, Any]:
-    body = pod(f"{experiment}-{REVISION}", index, phase, experiment=experiment)
+def of_job(experiment: str, index: int, phase: str = "Running", on: str | None = "node-0") -> dict[str, Any]:
+    body = pod(f"{experiment}-{REVISION}", index, phase, on, experiment=experiment)
     own = {defaults.NAME_LABEL: experiment, defaults.REVISION_LABEL: REVISION}
     body["metadata"]["labels"] |= {**own, **defaults.MANAGED_BY}
     return body
@@ -72,22 +72,22 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_job_costs_something_while_a_pod_runs(read: Any) -> None:
     running = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1), launch_files("bert")]
-    waiting = [recorded("sdxl-lora", 4), job("sdxl-lora", "Running"), of_job("sdxl-lora", 0, "Pending")]
+    waiting = [recorded("sdxl-lora", 4), job("sdxl-lora", "Running"), of_job("sdxl-lora", 0, "Pending", None)]
     bert, sdxl = read(ApiObjects([*running, *waiting])).rows
-    assert (bert.phase, bert.created) == ("Running", "2026-11-22T09:00:00Z")
+    assert (bert.phase, bert.created) == ("running", "2026-11-22T09:00:00Z")
     assert f"{bert.cost.amount:.2f} {bert.cost.currency}" == "33.60 USD"
-    assert (sdxl.phase, sdxl.accelerators, sdxl.cost) == ("Pending", {"a800": 32}, None), "no pod of it runs"
+    assert (sdxl.phase, sdxl.accelerators, sdxl.cost) == ("queued", {"a800": 32}, None), "no pod of it runs"
 
 
-@pytest.mark.parametrize("phase", ["Completed", "Failed"])
-def test_a_job_that_is_over_costs_nothing(read: Any, phase: str) -> None:
-    (row,) = read(ApiObjects([recorded("bert"), job("bert", phase), of_job("bert", 0, "Succeeded")])).rows
+@pytest.mark.parametrize(("word", "phase"), [("Completed", "succeeded"), ("Failed", "failed")])
+def test_a_job_that_is_over_costs_nothing(read: Any, word: str, phase: str) -> None:
+    (row,) = read(ApiObjects([recorded("bert"), job("bert", word), of_job("bert", 0, "Succeeded")])).rows
     assert (row.phase, row.cost) == (phase, None)
 
 
 def test_a_job_that_somebody_has_deleted_is_gone(read: Any) -> None:
     (row,) = read(ApiObjects([recorded("bert")])).rows
-    assert (row.phase, row.created, row.cost) == ("Gone", "", None)
+    assert (row.phase, row.created, row.cost) == ("gone", "", None)
 
 
 def test_what_may_not_be_read_is_unknown_and_not_gone(read: Any) -> None:

@@ -15,8 +15,7 @@ from typing import Any
 
 from tests.engine.pods import hostname
 from trainform import defaults
-from trainform.cluster.facts import ENDED
-from trainform.cluster.phases import phase_of
+from trainform.cluster.phases import Phase, PodState, phase_of, pod_state
 from trainform.plan.model import Plan, RolePlan
 
 Pod = dict[str, Any]
@@ -28,8 +27,15 @@ _NEXT: Mapping[str, Sequence[str]] = {
     "Failed": (),
 }
 """The phases of a pod that may follow each phase; between two looks it may go through several."""
-_OF_JOBS = (PENDING, RUNNING, "an end")
-"""The phases of a job in their order."""
+_OF_JOBS = ("waiting", "running", "an end")
+"""What a job does, in this order."""
+_WORDS: Mapping[Phase, str] = {
+    Phase.QUEUED: "waiting",
+    Phase.STARTING: "waiting",
+    Phase.RUNNING: "running",
+    Phase.SUCCEEDED: "an end",
+    Phase.FAILED: "an end",
+}
 AT_ONCE = datetime.timedelta(seconds=10)  # in which the scheduler tells the server where each pod of a gang runs
 ONE_BY_ONE = frozenset({"kubedl"})
 """The operators that make a gang of each role, by themselves."""
@@ -74,21 +80,21 @@ class Phases:
 
     def look(self, job: Mapping[str, Any], pods: Iterable[Pod]) -> None:
         """What the cluster says now of the job and of all its pods."""
-        counts: Counter[str] = Counter()
+        counts: Counter[PodState] = Counter()
         for pod in pods:
             uid = pod["metadata"]["uid"]
             if uid not in self.pods:
                 self.pods[uid] = History(hostname(pod), _time(pod["metadata"]), [_phase(pod)])
             self.pods[uid].look(pod)
-            counts[_phase(pod)] += 1
+            counts[pod_state(pod)] += 1
         if job:
             self._next(phase_of(job, counts))
 
-    def _next(self, phase: str) -> None:
-        word = "an end" if phase in ENDED else phase
-        if word not in _OF_JOBS or (self.words and self.words[-1] == word):
+    def _next(self, phase: Phase) -> None:
+        word = _WORDS.get(phase, "")
+        if not word or (self.words and self.words[-1] == word):
             return
-        before = self.words[-1] if self.words else PENDING
+        before = self.words[-1] if self.words else "waiting"
         back = _OF_JOBS.index(word) < _OF_JOBS.index(before)
         if back and (before == "an end" or not self.returns):
             raise Wrong(f"the job was at {' -> '.join(self.words)}, and then at {word}")

@@ -189,6 +189,6 @@ def test_a_kind_that_kueue_does_not_manage(own: Project, cluster: Live, queue: s
         ]
         return found
 
-    until(lambda: rows()[0]["phase"] == "Suspended", "training-operator to see that the job is suspended")
+    until(lambda: rows()[0]["phase"] == "queued", "training-operator to see that the job is suspended")
     assert [row["waits"] for row in rows()] == [f"Kueue has made no Workload of the job {job}"]
     assert f"note: Kueue has made no Workload of the job {job}" in own.trainform("stacks", "-e", "dev").succeeded()

@@ -12,7 +12,7 @@ from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.project import Project
 from trainform.backends.backend import BACKENDS
-from trainform.cluster.phases import phase_of
+from trainform.cluster.phases import PodState, phase_of
 from trainform.manifests.manifest import job_body
 
 pytestmark = pytest.mark.proof("plain Jobs: their end, their restarts, and their replacement")
@@ -59,7 +59,7 @@ def test_a_job_from_its_preview_to_its_end(plain: Project, addons_live: Live) ->
     first, *others = pods_of(addons_live, plain.plan("train")).values()
     for pod in others:
         succeeds(addons_live, pod)
-    assert phase_of(job_of(addons_live, plain, "train"), {"Running": 1}) == "Running"
+    assert phase_of(job_of(addons_live, plain, "train"), {PodState.RUNNING: 1}) == "running"
     succeeds(addons_live, first)
     ends(addons_live, plain, "train", "succeeded")
     plain.destroy(stack)

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from tests.support.samples import CLUSTER, JOB
 from trainform.cluster.facts import LiveFacts, LiveJob
+from trainform.cluster.phases import Phase, PodState
 from trainform.job.render import RenderedJob, render_job
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.plan.inputs import JobInputs, job_inputs
@@ -167,9 +168,9 @@ def change(
     return context(job_review(old, new), live=live, **more)
 
 
-def running(name: str, phase: str = "Running", started: str = "2026-11-23T04:00:00Z") -> LiveFacts:
+def running(name: str, phase: Phase = Phase.RUNNING, started: str = "2026-11-23T04:00:00Z") -> LiveFacts:
     """A cluster with one job, 16 h after its first pod began."""
-    job = LiveJob(name, phase, started=started if phase == "Running" else "", pods={phase: 4})
+    job = LiveJob(name, phase, started if phase == Phase.RUNNING else "", {PodState.RUNNING: 4})
     return LiveFacts(READ_AT, jobs=(job,))
 
 

@@ -11,6 +11,7 @@ from tests.review.jobs import job_review as job_review
 from tests.support.samples import CLUSTER, JOB
 from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.facts import LiveFacts, LiveJob, LiveNode, LiveQueue
+from trainform.cluster.phases import Phase
 from trainform.job.render import render_job
 from trainform.review.capacity import capacity_of
 from trainform.review.context import Context, JobReview
@@ -63,9 +64,9 @@ def live(**parts: Any) -> LiveFacts:
     return LiveFacts(**{"read_at": READ_AT, "jobs": (), "queues": (), "nodes": (), "drift": (), **parts})
 
 
-def live_job(name: str, phase: str = "Running", **pods: int) -> LiveJob:
+def live_job(name: str, phase: Phase = Phase.RUNNING) -> LiveJob:
     """A job in the cluster."""
-    return LiveJob(name, phase, "", pods)
+    return LiveJob(name, phase, "", {})
 
 
 def live_queue(name: str, capability: dict[str, str] | None = None, **holders: int) -> LiveQueue:

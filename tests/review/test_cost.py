@@ -19,6 +19,7 @@ from tests.review.jobs_of_previews import (
     rendered,
     workers,
 )
+from trainform.cluster.phases import Phase
 from trainform.review.context import JobReview
 from trainform.review.cost import cost_of
 from trainform.review.findings.restart import find as restarts
@@ -56,23 +57,26 @@ def named(job: JobReview) -> str:
     return str(job.job.old.inputs["metadata"]["name"])  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("phase", ["Completed", "Failed", "Pending"])
-def test_a_job_that_does_not_run_costs_nothing_now(phase: str) -> None:
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [(Phase.SUCCEEDED, "has succeeded"), (Phase.FAILED, "has failed"), (Phase.QUEUED, "is queued")],
+)
+def test_a_job_that_does_not_run_costs_nothing_now(phase: Phase, words: str) -> None:
     job = scaled(2, 3)
     cost = cost_of(context(job, environment=CLUSTER, live=live(jobs=(live_job(named(job), phase),))))
     assert (cost.before, cost.after, cost.difference) == (None, usd("50.40"), usd("50.40"))
-    assert cost.unknown == f"The job {named(job)} is {phase} and costs nothing now."
+    assert cost.unknown == f"The job {named(job)} {words} and costs nothing now."
 
 
 def test_what_a_running_job_has_cost() -> None:
     """16 accelerators at 2.10 USD for 24 hours: 806.40 USD."""
     job = scaled(2, 3)
-    running = structs.replace(live_job(named(job), Running=2), started="2026-11-22T10:00:00Z")
+    running = structs.replace(live_job(named(job)), started="2026-11-22T10:00:00Z")
     made = context(job, environment=CLUSTER, live=live(jobs=(running,)))
     assert (cost_of(made).before, cost_of(made).unknown) == (usd("33.60"), "")
     (restart,) = restarts(made)
     assert restart.title.endswith("; it has cost 806.40 USD.")
-    pending = context(job, environment=CLUSTER, live=live(jobs=(live_job(named(job), "Pending"),)))
+    pending = context(job, environment=CLUSTER, live=live(jobs=(live_job(named(job), Phase.QUEUED),)))
     assert [*restarts(pending)] == []
 
 

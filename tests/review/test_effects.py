@@ -28,6 +28,7 @@ from tests.review.jobs import (
 )
 from tests.support.samples import environment
 from trainform.cluster.facts import LiveFacts
+from trainform.cluster.phases import Phase
 from trainform.console.lines import MASK
 from trainform.plan.inputs import environment_inputs
 from trainform.review.context import Context
@@ -76,8 +77,8 @@ def test_a_job_is_created() -> None:
     [
         (running(name_of(LORA)), "running", "the running job NAME (32 a800, up 16 h)"),
         (running(name_of(LORA), started="2026-11-18T20:00:00Z"), "running", "the running job NAME (32 a800, up 5 d)"),
-        (running(name_of(LORA), "Pending"), "pending", "the job NAME (32 a800, Pending)"),
-        (running(name_of(LORA), "Completed"), "finished", "the finished job NAME (32 a800, Completed)"),
+        (running(name_of(LORA), Phase.QUEUED), "pending", "the job NAME (32 a800, queued)"),
+        (running(name_of(LORA), Phase.SUCCEEDED), "finished", "the finished job NAME (32 a800, succeeded)"),
         (EMPTY, "absent", "the job NAME (32 a800, not in the cluster)"),
         (None, "unknown", "the job NAME (32 a800; whether it runs is unknown: the cluster was not read)"),
         (
@@ -86,7 +87,7 @@ def test_a_job_is_created() -> None:
             "the job NAME (32 a800; whether it runs is unknown: forbidden)",
         ),
         (
-            structs.replace(running(name_of(LORA), "Pending"), not_read={"pods of ai-namespace": "forbidden"}),
+            structs.replace(running(name_of(LORA), Phase.QUEUED), not_read={"pods of ai-namespace": "forbidden"}),
             "unknown",
             "the job NAME (32 a800; whether it runs is unknown: its pods were not read (forbidden))",
         ),
@@ -159,8 +160,8 @@ def test_a_change_in_place() -> None:
     assert (made.kind, made.sentence) == ("update", expected)
 
 
-@pytest.mark.parametrize(("phase", "kind"), [("Running", "stop"), ("Completed", "delete")])
-def test_a_job_that_is_deleted(phase: str, kind: str) -> None:
+@pytest.mark.parametrize(("phase", "kind"), [(Phase.RUNNING, "stop"), (Phase.SUCCEEDED, "delete")])
+def test_a_job_that_is_deleted(phase: Phase, kind: str) -> None:
     made = of_job(change(LORA, None, running(name_of(LORA), phase)))
     assert (made.kind, made.before, made.after) == (kind, name_of(LORA), None)
     assert made.sentence.startswith("Deletes the ")

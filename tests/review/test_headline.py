@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 
 from tests.review.jobs import ELASTIC, LORA, change, context, name_of, object_step, running
+from trainform.cluster.phases import Phase
 from trainform.review.context import Context
 from trainform.review.effects import effects
 from trainform.review.headline import headline
@@ -47,8 +48,8 @@ def test_a_replacement_has_what_runs_why_and_where_the_data_stay() -> None:
             "data stays in sdxl-lora-checkpoints.",
         ),
         (
-            change(LORA, IMAGE, running(name_of(LORA), "Completed")),
-            f"Replaces the finished job {name_of(LORA)} (32 a800, Completed) because `image` changes; the new one "
+            change(LORA, IMAGE, running(name_of(LORA), Phase.SUCCEEDED)),
+            f"Replaces the finished job {name_of(LORA)} (32 a800, succeeded) because `image` changes; the new one "
             f"{WAITS}; data stays in sdxl-lora-checkpoints.",
         ),
         (change(None, LORA), f"Creates the job {name_of(LORA)} (32 a800), which {WAITS}."),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trainform.spec.environment import Environment
 
 SECONDS = 5.0
-UNKNOWN, NOT_DEPLOYED = "unknown", "Not deployed"
+UNKNOWN, NOT_DEPLOYED = "unknown", "not deployed"
 COLUMNS = ("experiment", "environment", "phase", "accelerators", "age", "cost/h", "state")
 MORE_COLUMNS = ("release", "revision", "stack")
 OWNER, DRIFT = "owner", "drift"

@@ -10,7 +10,8 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.cluster.amounts import Amounts, all_spelled, amounts_of, spelled, summed
 from trainform.cluster.facts import LiveClusterQueue, LiveKueue, LiveQueue, LiveQuota
-from trainform.cluster.held import ENDED, HeldPod, held_by_job
+from trainform.cluster.held import HeldPod, held_by_job
+from trainform.cluster.phases import ENDED_PODS
 from trainform.manifests.manifest import mapping, mappings
 
 ADMITS = (None, "", "None")  # stop policies of a queue that is not stopped
@@ -66,7 +67,7 @@ def add_quota_holders(live: LiveQuota, pods: Iterable[HeldPod] | None) -> LiveQu
     """Return the quota with the jobs whose pods it counts. pods: of all namespaces; None if unknown."""
     if pods is None:
         return live
-    here = (pod for pod in pods if pod.job.startswith(f"{live.namespace}/") and pod.phase not in ENDED)
+    here = (pod for pod in pods if pod.job.startswith(f"{live.namespace}/") and pod.state not in ENDED_PODS)
     return structs.replace(live, holders=held_by_job(here, limits=True))
 
 

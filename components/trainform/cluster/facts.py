@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.cluster.phases import Phase, PodState
 from trainform.manifests.manifest import mapping
 
 if TYPE_CHECKING:
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class LiveJob(Struct, frozen=True):
-    """A job object. phase: Pending, Running, Completed, Failed…, worked out from its pods and status. started: the time
-    of its first running pod in RFC 3339, "" if none runs. pods: how many by phase."""
+    """A job object. started: the time of its first running pod in RFC 3339, "" if none runs. pods: how many by
+    state."""
 
     name: str
-    phase: str
+    phase: Phase
     started: str
-    pods: Mapping[str, int]
+    pods: Mapping[PodState, int]
 
 
 class LiveQueue(Struct, frozen=True):
@@ -111,10 +112,6 @@ class LiveFacts(Struct, frozen=True):
     """The requests of each job's pods that have no node yet, by job (NAMESPACE/NAME)."""
     deployed: frozenset[str] | None = None
     """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None if it was not read."""
-
-
-ENDED = frozenset({"Completed", "Failed", "Terminated", "Aborted"})
-"""Phases of a job that has ended."""
 
 
 class AppliedObject(Struct, frozen=True):

@@ -14,6 +14,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import GROUP_ANNOTATION, PREEMPTABLE, QUEUE_ANNOTATION
 from trainform.cluster.amounts import POD_SLOTS, Amounts, all_spelled, summed
 from trainform.cluster.facts import LiveNode, LiveQueue
+from trainform.cluster.phases import ENDED_PODS, PodState, pod_state
 from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.templates import Template
 from trainform.plan.model import job_name
@@ -23,9 +24,7 @@ JOB_LABELS = (
     *sorted({backend.JOB_LABEL for backend in BACKENDS.values()} - {""}, key=lambda label: ("/" not in label, label)),
     "batch.kubernetes.io/job-name",
 )
-ENDED = frozenset({"Succeeded", "Failed"})
 TRUE = ("true", "t", "1")  # all else counts as false
-TERMINATING = "Terminating"
 NODE_OWNERS = frozenset({"DaemonSet", "Node"})
 """The owners of pods that belong to a node and never end."""
 
@@ -40,7 +39,7 @@ class HeldPod(Struct, frozen=True):
     queue: str
     """The queue that the pod itself names."""
     node: str
-    phase: str
+    state: PodState
     started: str
     """The time at which its first container began to run."""
     of_node: bool
@@ -55,12 +54,12 @@ class HeldPod(Struct, frozen=True):
     @property
     def holds(self) -> bool:
         """Return True if it takes room on a node."""
-        return bool(self.node) and self.phase not in ENDED
+        return bool(self.node) and self.state not in ENDED_PODS
 
     @property
     def waits(self) -> bool:
         """Return True if it has no node yet."""
-        return not self.node and self.phase == "Pending"
+        return self.state == PodState.WAITING
 
 
 Known = dict[str, tuple[Amounts, Amounts]]
@@ -78,7 +77,6 @@ def held_pod(body: Any, known: Known | None = None) -> HeldPod:
     namespace, annotations = str(metadata.get("namespace", "")), pod.annotations
     owner = next((owner for owner in mappings(metadata.get("ownerReferences")) if owner.get("controller")), {})
     priority = pod.spec.get("priority")
-    phase = TERMINATING if metadata.get("deletionTimestamp") else str(status.get("phase", ""))
     group = annotations.get(GROUP_ANNOTATION)
     requests, limits = _amounts(pod, {} if known is None else known)
     return HeldPod(
@@ -86,7 +84,7 @@ def held_pod(body: Any, known: Known | None = None) -> HeldPod:
         group=f"{namespace}/{group}" if group else "",
         queue=str(annotations.get(QUEUE_ANNOTATION, "")),
         node=str(pod.spec.get("nodeName", "")),
-        phase=phase,
+        state=pod_state(body),
         started=_started(status),
         of_node=owner.get("kind") in NODE_OWNERS,
         requests=requests,

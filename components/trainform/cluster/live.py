@@ -31,7 +31,7 @@ from trainform.cluster.held import HeldPod, add_pods, add_queue_holders, free_no
 from trainform.cluster.live_drift import Drift, drift_of, utc_now
 from trainform.cluster.live_objects import Key, ObjectReader, path_of
 from trainform.cluster.operators import KUEUE
-from trainform.cluster.phases import phase_of
+from trainform.cluster.phases import PodState, phase_of
 from trainform.errors import TrainformError, without_credentials
 from trainform.manifests.manifest import mapping
 
@@ -215,9 +215,10 @@ def _job(reads: LiveReads, job: RequestedJob, body: Mapping[str, Any]) -> LiveJo
     namespace = reads.namespace_of(job.object)
     pods = reads.result(f"pods of {namespace}")
     own = [pod for pod in pods or () if pod.job == f"{namespace}/{job.object.name}"]
-    counts = Counter(pod.phase for pod in own)
-    started = min((pod.started for pod in own if pod.phase == "Running" and pod.started), default="")
-    return LiveJob(job.object.name, phase_of(body, counts), started, dict(sorted(counts.items())))
+    counts = Counter(pod.state for pod in own)
+    started = min((pod.started for pod in own if pod.state == PodState.RUNNING and pod.started), default="")
+    phase = phase_of(body, None if pods is None else counts)
+    return LiveJob(job.object.name, phase, started, dict(sorted(counts.items())))
 
 
 def _queues(reads: LiveReads, holding: list[HeldPod] | None) -> tuple[LiveQueue, ...] | None:

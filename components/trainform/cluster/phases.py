@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from trainform.cluster.facts import ENDED
+from trainform.backends.backend import pods_of
+from trainform.backends.gangs import QUEUE_LABEL
 from trainform.manifests.manifest import mapping, mappings
 
 
@@ -25,40 +26,153 @@ class Phase(StrEnum):
     UNKNOWN = "unknown"
 
 
-# The conditions of all operators except Volcano, most specific first, and the matching phases of Volcano.
-CONDITIONS = {
-    "Failed": "Failed",
-    "Succeeded": "Completed",
-    "Complete": "Completed",
-    "Completed": "Completed",
-    "Suspended": "Suspended",
-    "Restarting": "Restarting",
-    "Running": "Running",
-    "Created": "Pending",
-    "Queuing": "Pending",
+ENDED = frozenset({Phase.SUCCEEDED, Phase.FAILED})
+"""Phases of a job that has ended, and has no pod any more that may run."""
+
+
+HOLDING = frozenset({Phase.STARTING, Phase.RUNNING, Phase.RESTARTING, Phase.ENDING})
+"""Phases in which pods of a job hold nodes."""
+
+
+class PodState(StrEnum):
+    """The states of a pod. Waiting: it has no node. Lost: its node no longer reports."""
+
+    WAITING = "waiting"
+    STARTING = "starting"
+    RUNNING = "running"
+    RESTARTING = "restarting"
+    ENDING = "ending"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    LOST = "lost"
+
+
+ENDED_PODS = frozenset({PodState.SUCCEEDED, PodState.FAILED})
+PLACED = (PodState.STARTING, PodState.RUNNING, PodState.RESTARTING)
+
+# What operators report: conditions of all of them except Volcano, most specific first, and the phases of Volcano. Of a
+# word without an end, the phase follows from the pods.
+_CONDITIONS = (
+    *("Failed", "Succeeded", "Complete", "Completed", "FailureTarget", "SuccessCriteriaMet"),
+    *("Suspended", "Restarting", "Running", "Created", "Queuing"),
+)
+_ENDS = {
+    **dict.fromkeys(("Succeeded", "Complete", "Completed"), Phase.SUCCEEDED),
+    **dict.fromkeys(("Failed", "Terminated", "Aborted"), Phase.FAILED),
 }
-ON_THE_WAY = frozenset({"Aborting", "Restarting", "Completing", "Terminating"})
-"""Phases that only the operator knows: pods may still run."""
+_ON_THE_WAY = frozenset({"FailureTarget", "SuccessCriteriaMet", "Aborting", "Completing", "Terminating"})
+_RESTARTING = "Restarting"
+_RETRIES = ("retryCount", "restarts")  # of Volcano's Job and of JobSet
 
 
-def phase_of(job: Mapping[str, Any], pods: Mapping[str, int]) -> str:
-    """Return the phase of the job object. pods: the number of pods by phase."""
-    reported = reported_phase(mapping(job.get("status")))
-    if reported in ENDED | ON_THE_WAY:
-        return reported
-    if pods.get("Running"):
-        return "Running"
-    if reported == "Suspended":
-        return reported
-    if pods.get("Pending") or not pods:
-        return "Pending"
-    return "Completing" if set(pods) == {"Succeeded"} else "Restarting"
+def phase_of(
+    job: Mapping[str, Any] | None, pods: Mapping[PodState, int] | None, gang: Mapping[str, Any] | None = None
+) -> Phase:
+    """Return the phase of a job. job: None if the cluster has none. pods: how many are in each state, of the job's
+    revision; None if they could not be read. gang: its PodGroup, or Kueue's Workload."""
+    status = mapping(mapping(job).get("status"))
+    word = reported(status)
+    end = _ENDS.get(word)
+    if pods is None:
+        return Phase.UNKNOWN if end is None else end
+    number = {state: pods.get(state, 0) for state in PodState}
+    live = sum(number[state] for state in PodState if state not in ENDED_PODS)
+    placed = sum(number[state] for state in PLACED)
+    runs = number[PodState.RUNNING] > 0 and _is_whole(job, number, gang)
+    fails = number[PodState.FAILED] > 0
+    again = word == _RESTARTING or fails or number[PodState.RESTARTING] > 0 or restarts_of_job(status) > 0
+    rules = (
+        (not live and end is not None, end),
+        (not live and job is None, Phase.GONE),
+        (job is None or end is not None or word in _ON_THE_WAY or _is_deleted(job), Phase.ENDING),
+        (number[PodState.LOST] > 0, Phase.UNKNOWN),
+        (is_suspended(job), Phase.ENDING if live else Phase.QUEUED if _is_kueues(job, gang) else Phase.SUSPENDED),
+        (runs, Phase.RUNNING),
+        (placed > 0, Phase.RESTARTING if again else Phase.STARTING),
+        (number[PodState.WAITING] > 0, Phase.QUEUED),
+        (word == _RESTARTING or (fails and not live), Phase.RESTARTING),
+        (not any(number.values()), Phase.QUEUED),
+    )
+    return next((phase for holds, phase in rules if holds and phase is not None), Phase.ENDING)
 
 
-def reported_phase(status: Mapping[str, Any]) -> str:
-    """Return the phase in the job's status; "" if the operator has not set one yet."""
+def _is_whole(job: Any, number: Mapping[PodState, int], gang: Any) -> bool:
+    """Return whether as many pods run, or have succeeded, as must run together. Where that number is unknown, no pod
+    may be missing."""
+    found = pods_of(job) if isinstance(job, dict) else []
+    needed = 0 if any(pods.elsewhere for pods in found) else sum(pods.template.min_available for pods in found)
+    up = number[PodState.RUNNING] + number[PodState.SUCCEEDED]
+    return up >= (needed or gang_size(gang) or sum(number.values()) - number[PodState.FAILED])
+
+
+def gang_size(gang: Any) -> int:
+    """Return how many pods of a gang start together; 0 if that is unknown."""
+    spec = mapping(mapping(gang).get("spec"))
+    sizes = [spec.get("minMember"), *(each.get("count") for each in mappings(spec.get("podSets")))]
+    return sum(size for size in sizes if isinstance(size, int))
+
+
+def is_suspended(job: Any) -> bool:
+    """Return True if the job object asks its operator to run no pods."""
+    spec = mapping(mapping(job).get("spec"))
+    return spec.get("suspend") is True or mapping(spec.get("runPolicy")).get("suspend") is True
+
+
+def _is_kueues(job: Any, gang: Any) -> bool:
+    labels = mapping(mapping(mapping(job).get("metadata")).get("labels"))
+    return QUEUE_LABEL in labels or mapping(gang).get("kind") == "Workload"
+
+
+def _is_deleted(body: Any) -> bool:
+    return bool(mapping(mapping(body).get("metadata")).get("deletionTimestamp"))
+
+
+def restarts_of_job(status: Mapping[str, Any]) -> int:
+    """Return how often the operator has restarted the whole job, where its status has that."""
+    return sum(count for key in _RETRIES if isinstance(count := status.get(key), int))
+
+
+def reported(status: Mapping[str, Any]) -> str:
+    """Return the operator's word in the job's status; "" if it has not set one yet."""
     phase = mapping(status.get("state")).get("phase", status.get("terminalState"))
     if isinstance(phase, str) and phase:
         return phase
     true = {str(each.get("type")) for each in mappings(status.get("conditions")) if each.get("status") == "True"}
-    return next((word for condition, word in CONDITIONS.items() if condition in true), "")
+    return next((condition for condition in _CONDITIONS if condition in true), "")
+
+
+# --- pods
+
+
+def pod_state(body: Any) -> PodState:
+    """Return the state of a pod."""
+    pod, status = mapping(body), mapping(mapping(body).get("status"))
+    phase = str(status.get("phase", ""))
+    if phase.lower() in ENDED_PODS:
+        return PodState(phase.lower())
+    if phase == "Unknown" or status.get("reason") == "NodeLost" or _is_lost(status):
+        return PodState.LOST
+    if _is_deleted(pod):
+        return PodState.ENDING
+    if not mapping(pod.get("spec")).get("nodeName"):
+        return PodState.WAITING
+    return _state_of_containers(mappings(status.get("containerStatuses"))) if phase == "Running" else PodState.STARTING
+
+
+def _is_lost(status: Mapping[str, Any]) -> bool:
+    """Return whether the node controller has marked the pod: its containers were ready when the node reported last."""
+    conditions = {str(each.get("type")): each for each in mappings(status.get("conditions"))}
+    ready, containers = mapping(conditions.get("Ready")), mapping(conditions.get("ContainersReady"))
+    gates = ready.get("reason") == "ReadinessGatesNotReady"
+    return ready.get("status") == "False" and containers.get("status") == "True" and not gates
+
+
+def _state_of_containers(statuses: list[dict[str, Any]]) -> PodState:
+    """Return the state of a pod with a started container. One that has ended without an error runs no more, and need
+    not."""
+    states = [(mapping(each.get("state")), each.get("restartCount")) for each in statuses]
+    failed = any(mapping(state.get("terminated")).get("exitCode") for state, _ in states)
+    waits = any("waiting" in state for state, _ in states)
+    if failed or (waits and any(count for _, count in states)):
+        return PodState.RESTARTING
+    return PodState.STARTING if waits else PodState.RUNNING

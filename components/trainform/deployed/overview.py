@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,11 +12,10 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled, start_threads
-from trainform.cluster.facts import ENDED
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import job_collections, path_of
 from trainform.cluster.operators import KUEUE
-from trainform.cluster.phases import phase_of
+from trainform.cluster.phases import HOLDING, Phase, PodState, phase_of, pod_state
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
@@ -24,10 +23,6 @@ from trainform.manifests.manifest import mapping, mappings
 from trainform.spec.environment import Environment, HourlyCost, hourly_cost
 from trainform.spec.release import digest
 
-GONE = "Gone"
-"""The phase of a job that is recorded as deployed, and is not in the cluster."""
-UNKNOWN = "unknown"
-WAITING = frozenset({"Suspended", "Pending"})
 AT_ONCE = 8
 Job = tuple[str, str]
 """Experiment and revision."""
@@ -48,7 +43,7 @@ class Row(Struct, frozen=True):
     revision: str = ""
     run: int = 1
     job: str = ""
-    phase: str = UNKNOWN
+    phase: str = Phase.UNKNOWN
     accelerators: Mapping[str, int] = {}
     cost: HourlyCost | None = None
     created: str = ""
@@ -104,7 +99,6 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
         return structs.replace(row, unreadable=reason)
     phase, created = live.job(record.job, (deployed.experiment, record.revision))
     accelerators = accelerators_of_roles(record.experiment.get("roles"))
-    costs = phase not in ENDED | {GONE, UNKNOWN, "Pending"}
     return structs.replace(
         row,
         revision=record.revision,
@@ -113,11 +107,11 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
         phase=phase,
         accelerators=dict(sorted(accelerators.items())),
         cost=hourly_cost(accelerators, environment)
-        if costs and accelerators.keys() <= environment.accelerators.keys()
+        if phase in HOLDING and accelerators.keys() <= environment.accelerators.keys()
         else None,
         created=created,
         queue=record.queue,
-        waits=live.waits(record.job) if phase in WAITING and record.admission == defaults.KUEUE else "",
+        waits=live.waits(record.job) if phase == Phase.QUEUED and record.admission == defaults.KUEUE else "",
         owner=str(record.experiment.get("owner") or ""),
         content=digest(record.experiment),
     )
@@ -138,6 +132,7 @@ class _Live:
 
         of_kueue = any(row.record.admission == defaults.KUEUE for row in found if row.record is not None)
         workloads = f"/apis/{KUEUE.api_version}/namespaces/{namespace}/workloads" if of_kueue else ""
+        self._pods: dict[Job, Counter[PodState]] | None = None
         pods, *jobs = each(listed, [path_of("Pod", namespace), *places])
         made = listed(workloads) if of_kueue else None
         self._admitted = None if made is None else {owner for body in made for owner in _owners(body)}
@@ -145,15 +140,18 @@ class _Live:
         # a kind without a status may have an object of the same name
         bodies = sorted((body for listed in jobs for body in listed or ()), key=lambda body: "status" in body)
         self._jobs = {body["metadata"]["name"]: body for body in bodies}
-        self._pods = Counter(map(_pod, pods or ()))
+        if pods is not None:
+            self._pods = defaultdict(Counter)
+            for pod in pods:
+                self._pods[_job_of(pod)][pod_state(pod)] += 1
 
-    def job(self, name: str, job: Job) -> tuple[str, str]:
+    def job(self, name: str, job: Job) -> tuple[Phase, str]:
         """Return the phase of the job object, and its creation time."""
         body = self._jobs.get(name)
-        if body is None:
-            return (UNKNOWN if self._unread else GONE), ""
-        pods = {phase: count for (owner, phase), count in self._pods.items() if owner == job}
-        return phase_of(body, pods), str(body["metadata"].get("creationTimestamp", ""))
+        if body is None and self._unread:
+            return Phase.UNKNOWN, ""
+        phase = phase_of(body, None if self._pods is None else self._pods[job])
+        return phase, "" if body is None else str(body["metadata"].get("creationTimestamp", ""))
 
     def waits(self, name: str) -> str:
         """Return why a job that has not started will not; "" if Kueue has a Workload of it, or if that is unknown."""
@@ -166,7 +164,6 @@ def _owners(body: Any) -> Iterator[str]:
     return (str(owner.get("name")) for owner in mappings(metadata.get("ownerReferences")))
 
 
-def _pod(body: Any) -> tuple[Job, str]:
-    labels = mapping(mapping(body.get("metadata")).get("labels"))
-    job = str(labels.get(defaults.NAME_LABEL, "")), str(labels.get(defaults.REVISION_LABEL, ""))
-    return job, str(mapping(body.get("status")).get("phase", ""))
+def _job_of(pod: Any) -> Job:
+    labels = mapping(mapping(pod.get("metadata")).get("labels"))
+    return str(labels.get(defaults.NAME_LABEL, "")), str(labels.get(defaults.REVISION_LABEL, ""))

@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from msgspec import Struct, structs
 
 from trainform.backends.backend import value_at
+from trainform.cluster.phases import Phase
 from trainform.errors import list_names
 from trainform.manifests.manifest import quantity
 from trainform.review import steps
@@ -27,6 +28,12 @@ TENTH = Decimal("0.1")
 GIBIBYTE = 1 << 30
 HOURS_OF_A_MONTH = 730
 CLAIM_CLASS = "spec.storageClassName"
+IDLE = {  # phases in which a job takes no accelerators
+    Phase.QUEUED: "is queued",
+    Phase.SUSPENDED: "is suspended",
+    Phase.SUCCEEDED: "has succeeded",
+    Phase.FAILED: "has failed",
+}
 SEVERAL_CURRENCIES = "its prices are in several currencies"
 
 
@@ -121,7 +128,7 @@ def _cost_of_jobs(context: Context, environment: Environment | None, *, after: b
     running = [job for job in jobs if not idle[job]]
     side = _side(running, environment, after=after) if running else Side(None)
     notes = [
-        f"The job {job_change(context, job).name} is {why} and costs nothing now." for job, why in idle.items() if why
+        f"The job {job_change(context, job).name} {why} and costs nothing now." for job, why in idle.items() if why
     ]
     return side if after else structs.replace(side, why=" ".join(filter(None, [*notes, side.why])))
 
@@ -139,12 +146,11 @@ def _exists(job: JobReview, *, after: bool) -> bool:
 
 
 def _idle(job: JobReview, context: Context) -> str:
-    """Return why the deployed job takes no accelerators now, after the word `is`; "" if it does, or if unknown."""
+    """Return why the deployed job takes no accelerators now, as a predicate; "" if it does, or if unknown."""
     happens = job_change(context, job)
     if happens.state == "absent":
-        return "not in the cluster"
-    phase = "" if happens.live is None else happens.live.phase
-    return phase if happens.state == "finished" or (happens.state == "pending" and phase == "Pending") else ""
+        return "is not in the cluster"
+    return "" if happens.live is None or happens.not_read else IDLE.get(happens.live.phase, "")
 
 
 def _side(jobs: Iterable[JobReview], environment: Environment | None, *, after: bool) -> Side:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from trainform.backends.backend import value_at
+from trainform.cluster.phases import Phase
 from trainform.console.sections import counted, listed
 from trainform.errors import list_names
 from trainform.review import steps
@@ -173,7 +174,7 @@ def _already_deployed(happens: JobChange) -> str:
 def _the_job(happens: JobChange, size: str) -> str:
     """Return the existing job with what the cluster reports: `the running job sdxl-lora-1f3a9c (32 a800, up 16 h)`."""
     word = f"{happens.state} " if happens.state in ("running", "finished") else ""
-    phase = "" if happens.live is None or happens.live.phase == "Running" else happens.live.phase
+    phase = "" if happens.live is None or happens.live.phase == Phase.RUNNING else happens.live.phase
     up = f"up {happens.shown_age}" if happens.state == "running" and happens.shown_age else ""
     absent = "not in the cluster" if happens.state == "absent" else ""
     known = ", ".join(filter(None, [size, phase, up, absent]))

@@ -8,8 +8,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from trainform.cluster.facts import ENDED, LiveFacts, LiveJob
+from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.cluster.live_drift import age
+from trainform.cluster.phases import ENDED, Phase
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.review import steps
@@ -20,7 +21,7 @@ from trainform.review.model import Change
 from trainform.review.preview import Step
 from trainform.spec.environment import Environment
 
-RUNNING = ("Running", "Restarting", "Completing")
+RUNNING = (Phase.RUNNING, Phase.RESTARTING, Phase.ENDING)
 PODS = "pods of "  # before the namespace, in what could not be read
 MOST_JOBS = 256  # whose fates are kept
 

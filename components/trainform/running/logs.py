@@ -23,9 +23,8 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import Answer, ClusterApi, labelled
-from trainform.cluster.facts import ENDED
 from trainform.cluster.live_objects import find_job, path_of
-from trainform.cluster.phases import reported_phase
+from trainform.cluster.phases import ENDED, phase_of
 from trainform.cluster.streams import DELETED, FOUND, ClusterStreams
 from trainform.errors import ClusterError, InputError, Problem, list_names
 from trainform.manifests.manifest import mapping, mappings
@@ -397,7 +396,7 @@ def _has_ended(api: ClusterApi, snapshot: Snapshot) -> bool:
         job = find_job(api, BACKENDS[backend], target.namespace, mapping(snapshot.job)["metadata"]["name"])
     except ClusterError:
         return False
-    return job is None or reported_phase(mapping(job.get("status"))) in ENDED
+    return job is None or phase_of(job, None) in ENDED
 
 
 def _kept(source: Source, file: IO[bytes]) -> Iterator[tuple[Stamp, Source, str]]:

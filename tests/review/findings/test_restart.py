@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 
 from tests.review.jobs import ELASTIC, EMPTY, LORA, change, context, deployed, job_review, name_of, running
+from trainform.cluster.phases import Phase
 from trainform.review.context import Context
 from trainform.review.findings.restart import find
 from trainform.review.kinds import fingerprint
@@ -31,7 +32,7 @@ def test_a_running_job_is_restarted() -> None:
 
 
 def test_a_job_that_waits_or_is_gone_loses_nothing() -> None:
-    assert found(change(LORA, IMAGE, running(NAME, "Pending"))) == []
+    assert found(change(LORA, IMAGE, running(NAME, Phase.QUEUED))) == []
     assert found(change(LORA, IMAGE, EMPTY)) == []
 
 
@@ -43,7 +44,7 @@ def test_where_it_is_unknown_whether_the_job_runs(after: dict[str, Any] | None, 
 
 
 def test_a_finished_job_starts_again() -> None:
-    (finding,) = find(change(LORA, IMAGE, running(NAME, "Completed")))
+    (finding,) = find(change(LORA, IMAGE, running(NAME, Phase.SUCCEEDED)))
     assert (finding.code, finding.title) == ("TR-RESTART-2", f"The finished job {NAME} is replaced and trains again.")
 
 
@@ -62,13 +63,13 @@ def test_pods_end_if_a_role_becomes_smaller() -> None:
     assert (finding.code, finding.before, finding.after) == ("TR-RESTART-4", 5, 3)
     assert finding.title == f"The role worker of {name_of(ELASTIC)} loses 2 of its 5 pods."
     assert found(change(scaled(3), scaled(5), running(name_of(ELASTIC)))) == []
-    assert found(change(scaled(5), scaled(3), running(name_of(ELASTIC), "Completed"))) == []
+    assert found(change(scaled(5), scaled(3), running(name_of(ELASTIC), Phase.SUCCEEDED))) == []
 
 
 @pytest.mark.parametrize(
-    ("phase", "codes"), [("Running", [("TR-RESTART-5", "high")]), ("Completed", []), ("Pending", [])]
+    ("phase", "codes"), [(Phase.RUNNING, [("TR-RESTART-5", "high")]), (Phase.SUCCEEDED, []), (Phase.QUEUED, [])]
 )
-def test_a_job_is_stopped(phase: str, codes: list[tuple[str, str]]) -> None:
+def test_a_job_is_stopped(phase: Phase, codes: list[tuple[str, str]]) -> None:
     assert found(change(LORA, None, running(NAME, phase))) == codes
 
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform.backends.backend import JOB_TYPES
-from trainform.cluster.facts import ENDED
 from trainform.cluster.live_drift import drift_of, utc_now
 from trainform.cluster.live_objects import Live
-from trainform.cluster.phases import reported_phase
+from trainform.cluster.phases import ENDED, phase_of, reported
 from trainform.deployed.releases.release_files import git_line
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import Manifest, mapping
@@ -32,7 +31,7 @@ COMPARED = (PROVIDERS, steps.COMPONENT)
 """Types that are compared although nothing happens to them: versions of providers, and inputs that name a cause."""
 AUTONAMED = "pulumi.com/autonamed"
 NO_CLUSTER = "The cluster is not compared: no environment says where it is."
-NOT_STARTED = ("", "Pending", "Suspended")
+NOT_STARTED = ("", "Pending", "Created", "Queuing", "Suspended")
 CHOSEN_LATER = "[a name that the engine chooses at apply]"
 
 
@@ -147,8 +146,9 @@ def _touched(named: Manifest, live: Live) -> dict[str, Any] | None:
 
 def _phase(job: Mapping[str, Any]) -> str:
     """Return pending, running or finished from the job's status: a replaced job loses its progress."""
-    phase = reported_phase(mapping(job.get("status")))
-    return "finished" if phase in ENDED else "pending" if phase in NOT_STARTED else "running"
+    if phase_of(job, None) in ENDED:
+        return "finished"
+    return "pending" if reported(mapping(job.get("status"))) in NOT_STARTED else "running"
 
 
 def _named_objects(preview: Preview, namespace: str) -> Iterator[Manifest]:

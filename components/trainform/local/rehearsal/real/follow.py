@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from trainform.cluster.facts import ENDED as JOB_ENDED
-from trainform.cluster.phases import reported_phase
+from trainform.cluster.phases import ENDED as JOB_ENDED
+from trainform.cluster.phases import Phase, phase_of
 from trainform.local.rehearsal.real.objects import path_of
 from trainform.local.rehearsal.run.records import (
     ENDED,
@@ -46,14 +46,14 @@ class Follower:
         self._readers: list[threading.Thread] = []
         self._stuck: dict[str, float] = {}
 
-    def run(self, deadline: float) -> str:
-        """Return the phase in which the job has ended; "" if it has not until the monotonic time `deadline`, or if a
+    def run(self, deadline: float) -> Phase | None:
+        """Return the phase in which the job has ended; None if it has not until the monotonic time `deadline`, or if a
         pod cannot start."""
-        while (phase := reported_phase(mapping(self._api.get(self._job).get("status")))) not in JOB_ENDED:
+        while (phase := phase_of(self._api.get(self._job), None)) not in JOB_ENDED:
             self._look()
             now = time.monotonic()
             if now > deadline or any(now - since > STUCK_SECONDS for since in self._stuck.values()):
-                return ""
+                return None
             time.sleep(POLL_SECONDS)
         self._look()
         end = time.monotonic() + OUTPUT_SECONDS

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
+from trainform.cluster.phases import Phase
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.console.signals import signal_handler
@@ -44,7 +45,6 @@ FOLDER_OF_CLAIMS = "rehearsals-with-claims"  # whose nodes have folders of this 
 NAMESPACES, PREFIX = "/api/v1/namespaces", "rehearsal-"
 LEAST_NODES = 2
 LONGEST_NAME = 40
-COMPLETED = "Completed"
 LOOKUP_IMAGE = "alpine:3.10"  # of the init containers that operators add
 STOP = "trainform sandbox down --folder {folder}"
 APPLY_SECONDS, RETRY_SECONDS = 30.0, 0.2
@@ -137,7 +137,7 @@ def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float) ->
         for body in objects.bodies:
             _apply(api, body, end)
         phase = Follower(api, objects.job, report).run(time.monotonic() + timeout)
-    if phase == COMPLETED:
+    if phase == Phase.SUCCEEDED:
         return report.outcome([])
     problems = report.failures()
     if not phase:
