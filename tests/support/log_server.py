@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -96,14 +96,18 @@ class LogServer:
         self._writers.discard(writer)
         writer.close()
 
-    async def _stream(self, writer: asyncio.StreamWriter, lines: AsyncIterator[bytes]) -> None:
+    async def _stream(self, writer: asyncio.StreamWriter, lines: AsyncGenerator[bytes]) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-        async for line in lines:
-            writer.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
-            await writer.drain()
+        async with contextlib.aclosing(lines):
+            async for line in lines:
+                if line:
+                    writer.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+                    await writer.drain()
+                if writer.is_closing():
+                    return
         writer.write(b"0\r\n\r\n")
 
-    async def _log(self, pod: str, query: dict[str, str]) -> AsyncIterator[bytes]:
+    async def _log(self, pod: str, query: dict[str, str]) -> AsyncGenerator[bytes]:
         self.open += 1
         self.most = max(self.most, self.open)
         try:
@@ -111,21 +115,20 @@ class LogServer:
             at = max(output.first(query.get("sinceTime", "")), len(output.lines) - int(query.get("tailLines", 1 << 31)))
             while True:
                 ended = output.ended
-                if at < len(output.lines):
-                    yield b"".join(output.lines[at:])
-                    at = len(output.lines)
+                yield b"".join(output.lines[at:])
+                at = len(output.lines)
                 if ended or query.get("follow") != "true":
                     return
                 await asyncio.sleep(LATE)
         finally:
             self.open -= 1
 
-    async def _watch(self) -> AsyncIterator[bytes]:
+    async def _watch(self) -> AsyncGenerator[bytes]:
         seen = json.dumps(self._pods())
         while True:
-            if (now := json.dumps(self._pods())) != seen:
-                for pod in json.loads(now):
-                    yield json.dumps({"type": "MODIFIED", "object": pod}).encode() + b"\n"
+            now = json.dumps(self._pods())
+            changed = json.loads(now) if now != seen else []
+            yield b"".join(json.dumps({"type": "MODIFIED", "object": pod}).encode() + b"\n" for pod in changed)
             seen = now
             await asyncio.sleep(LATE)
 

@@ -273,9 +273,9 @@ class Logs:
                 def start(work: Coroutine[Any, Any, None]) -> None:
                     followers.append(group.create_task(work))
 
+                start(self._watch(pods, query, start))
                 for source in self._sources.values():
                     start(self._follow(source))
-                start(self._watch(pods, query, start))
                 await self._until_the_end(has_ended)
                 for task in followers:
                     task.cancel()
