@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from trainform.resources.platform import Platform
     from trainform.resources.ssh_identity import SshIdentity
     from trainform.resources.training_job import TrainingJob
+    from trainform.running.model import JobStatus
+    from trainform.running.status import status
     from trainform.spec.environment import Environment
     from trainform.spec.experiment import Experiment
     from trainform.spec.queue_fields import QueueRequest
@@ -32,6 +34,7 @@ __all__ = [
     "Environment",
     "Experiment",
     "InputError",
+    "JobStatus",
     "Plan",
     "Platform",
     "Problem",
@@ -49,6 +52,7 @@ __all__ = [
     "check_experiment",
     "job_manifests",
     "render_job",
+    "status",
 ]
 
 # Name -> its module.
@@ -56,6 +60,7 @@ _LAZY_IMPORTS = {
     "ClaimRequest": "trainform.spec.storage",
     "Environment": "trainform.spec.environment",
     "Experiment": "trainform.spec.experiment",
+    "JobStatus": "trainform.running.model",
     "Plan": "trainform.plan.model",
     "Platform": "trainform.resources.platform",
     "QueueRequest": "trainform.spec.queue_fields",
@@ -69,6 +74,7 @@ _LAZY_IMPORTS = {
     "check_experiment": "trainform.job.check",
     "job_manifests": "trainform.job.render",
     "render_job": "trainform.job.render",
+    "status": "trainform.running.status",
 }
 
 

@@ -18,7 +18,7 @@ SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [[
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
 WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor",
     *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
-REPORTS = ["drift", "diff", "apply", "promote", "rollback", "history", "stacks"]
+REPORTS = ["drift", "diff", "apply", "promote", "rollback", "history", "status", "stacks"]
 
 
 def help_of(words: list[str]) -> str:

@@ -10,7 +10,7 @@ from tests.support.live_objects import pod, volcano_job
 from tests.support.samples import JOB, fitting, plan
 from trainform.backends.backend import BACKENDS
 from trainform.backends.gangs import QUEUE_LABEL
-from trainform.cluster.phases import Phase, PodState, gang_size, phase_of, pod_state
+from trainform.cluster.phases import Phase, PodState, needed_pods, phase_of, pod_state
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import job_body
 
@@ -119,10 +119,10 @@ def test_an_elastic_job_runs_without_its_last_pods() -> None:
     assert phase_of(job, {R: 1, W: 3}) == "starting"
 
 
-def test_the_size_of_a_gang() -> None:
-    assert gang_size({"spec": {"minMember": 4}}) == 4
-    assert gang_size({"spec": {"podSets": [{"count": 1}, {"count": 3}]}}) == 4
-    assert gang_size(None) == gang_size({"spec": {"minMember": "4"}}) == 0
+def test_a_gang_has_the_number_of_pods_that_its_job_lacks() -> None:
+    assert needed_pods({}, {"spec": {"minMember": 4}}) == 4
+    assert needed_pods({}, {"spec": {"podSets": [{"count": 1}, {"count": 3}]}}) == 4
+    assert needed_pods(None, None) == needed_pods(None, {"spec": {"minMember": "4"}}) == 0
 
 
 def reported(phase: str = "Running", *containers: dict[str, Any], **status: Any) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def recorded(
 
 def job(experiment: str, phase: str = "Running") -> dict[str, Any]:
     body = volcano_job(f"{experiment}-{REVISION}", phase)
-    body["metadata"]["labels"] = {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment}
+    own = {defaults.NAME_LABEL: experiment, defaults.REVISION_LABEL: REVISION}
+    body["metadata"]["labels"] = {**defaults.MANAGED_BY, **own}
     return body
 
 

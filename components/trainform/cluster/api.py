@@ -131,6 +131,14 @@ class ClusterApi:
         """Return the response for a path. `metadata_only`: without the object's content."""
         return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {})
 
+    def text(self, path: str, parameters: Mapping[str, str]) -> str:
+        """Return the text behind a path, such as a log. Raises `NotReadError` if the cluster refuses it."""
+        with translate_connection_errors(self._context, self.server):
+            response = self._client.get(path, params=parameters)
+        if not response.is_success:
+            raise NotReadError(f"the cluster refuses {path}: HTTP status {response.status_code}")
+        return response.text
+
     def find(
         self, path: str, what: str, keep: Callable[[Any], Any] = lambda item: item, metadata_only: bool = False
     ) -> Any:

@@ -99,14 +99,16 @@ def phase_of(
 def _is_whole(job: Any, number: Mapping[PodState, int], gang: Any) -> bool:
     """Return whether as many pods run, or have succeeded, as must run together. Where that number is unknown, no pod
     may be missing."""
-    found = pods_of(job) if isinstance(job, dict) else []
-    needed = 0 if any(pods.elsewhere for pods in found) else sum(pods.template.min_available for pods in found)
+    needed = needed_pods(job, gang)
     up = number[PodState.RUNNING] + number[PodState.SUCCEEDED]
-    return up >= (needed or gang_size(gang) or sum(number.values()) - number[PodState.FAILED])
+    return up >= (needed if needed else sum(number.values()) - number[PodState.FAILED])
 
 
-def gang_size(gang: Any) -> int:
-    """Return how many pods of a gang start together; 0 if that is unknown."""
+def needed_pods(job: Any, gang: Any) -> int:
+    """Return how many pods of a job start together: by its templates, or else by its gang; 0 if that is unknown."""
+    found = pods_of(job) if isinstance(job, dict) else []
+    if found and not any(pods.elsewhere for pods in found):
+        return sum(pods.template.min_available for pods in found)
     spec = mapping(mapping(gang).get("spec"))
     sizes = [spec.get("minMember"), *(each.get("count") for each in mappings(spec.get("podSets")))]
     return sum(size for size in sizes if isinstance(size, int))

@@ -42,7 +42,9 @@ def _block(block: Block, columns: int) -> Iterator[Line]:
     text = f"{block.code} {block.line}" if block.code else block.line
     yield from (Line(line, block.level) for line in _hanging(label, text, columns))
     for row in block.rows:
-        yield from map(Line, _hanging(f"{GAP}{GAP}{f'{row.label:<{LABEL}}' if row.label else ''}", row.text, columns))
+        indent = " " * (len(row.text) - len(row.text.lstrip(" ")))  # of a line of another program
+        label = f"{row.label:<{LABEL}}" if row.label else ""
+        yield from map(Line, _hanging(f"{GAP}{GAP}{label}{indent}", row.text, columns))
 
 
 def _hanging(label: str, text: str, columns: int) -> Iterator[str]:

@@ -37,6 +37,7 @@ from trainform.resources.preflight import preflight
 from trainform.resources.ssh_identity import SshIdentity, private_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
+from trainform.spec.stack import NAMESPACE
 
 
 class TrainingJob(pulumi.ComponentResource):
@@ -68,7 +69,7 @@ class TrainingJob(pulumi.ComponentResource):
     overrides: pulumi.Output[list[str]]
     """Paths of the user's merge patches."""
     next: pulumi.Output[str]
-    """The command that lists the job's pods."""
+    """The command that shows the status of the job, or its pods if the stack's config names no experiment."""
 
     def __init__(
         self,
@@ -147,7 +148,7 @@ class TrainingJob(pulumi.ComponentResource):
             "cost_per_hour": "" if cost is None else cost.dated,
             "kept_claims": [claim.name for claim in plan.claims if claim.request.keep],
             "overrides": list(plan.overrides),
-            "next": _list_pods(plan, environment),
+            "next": _look(plan, environment),
         }
         set_outputs(self, outputs)
 
@@ -181,8 +182,10 @@ class TrainingJob(pulumi.ComponentResource):
         ]
 
 
-def _list_pods(plan: Plan, environment: Environment) -> str:
+def _look(plan: Plan, environment: Environment) -> str:
     """Return a command without the revision, so that it is no change in the previews of a job."""
+    if pulumi.Config(NAMESPACE).get("experiment"):
+        return shlex.join(["trainform", "status", pulumi.get_stack()])
     context = environment.cluster.context
     on = [] if context is None else ["--context", context]
     words = ["kubectl", "get", "pods", "-n", plan.namespace, "-l", f"{defaults.NAME_LABEL}={plan.experiment}"]

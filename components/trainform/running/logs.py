@@ -29,7 +29,7 @@ from trainform.cluster.streams import DELETED, FOUND, ClusterStreams
 from trainform.errors import ClusterError, InputError, Problem, list_names
 from trainform.manifests.manifest import mapping, mappings
 from trainform.manifests.objects import pod_selector
-from trainform.running.pods import Choice, Place, place_of
+from trainform.running.pods import Choice, Place, containers_of, place_of
 from trainform.running.snapshot import Body, Snapshot
 
 AT_ONCE = 32  # connections for the output that is there
@@ -137,12 +137,6 @@ def container_status(pod: Body, name: str) -> dict[str, Any]:
     status = mapping(pod.get("status"))
     every = [*mappings(status.get("initContainerStatuses")), *mappings(status.get("containerStatuses"))]
     return next((each for each in every if each.get("name") == name), {})
-
-
-def containers_of(pod: Body) -> list[str]:
-    """Return the names of the containers, first the main one, and those of the steps before it."""
-    spec = mapping(pod.get("spec"))
-    return [str(each.get("name")) for field in ("containers", "initContainers") for each in mappings(spec.get(field))]
 
 
 def failed_at(pod: Body) -> tuple[str, bool]:

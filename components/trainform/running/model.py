@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from trainform.cluster.phases import Phase
+from trainform.cluster.phases import Phase, PodState
 
 
 class Fault(StrEnum):
@@ -47,16 +47,18 @@ class End(Struct, frozen=True):
 
 
 class PodStatus(Struct, frozen=True):
-    """A pod. index: in its role. rank: None for a role without ranks, and where only the launcher knows it. state: why
-    it waits in the kubelet's words (`ContainerCreating`), or its phase. node: "" before it has one. end: of its last
-    container that ended with an error, also of one that has been restarted in place."""
+    """A pod. index: in its role. rank: None for a role without ranks, and where only the launcher knows it. reason: why
+    it does not run, in the words of the kubelet or the scheduler (`ContainerCreating`). node: "" before it has one.
+    started: its first container. end: of its last container that ended with an error, also of one that has been
+    restarted in place."""
 
     name: str
     role: str
     index: int
     rank: int | None
     node: str
-    state: str
+    state: PodState
+    reason: str
     restarts: int
     created: str
     started: str

@@ -8,12 +8,12 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.errors import InputError, Problem, list_names
-from trainform.manifests.manifest import mapping
+from trainform.errors import ClusterError, CommandLineError, InputError, Problem, list_names
+from trainform.manifests.manifest import mapping, mappings
 from trainform.plan.record import Record
 from trainform.plan.split import split_launcher, split_role
 from trainform.plan.world import in_world, rank_offsets
-from trainform.running.snapshot import Snapshot
+from trainform.running.snapshot import Body, Snapshot
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import did_you_mean
 
@@ -113,3 +113,26 @@ def place_of(pod: Mapping[str, Any], ranks: Mapping[str, int]) -> Place:
 
 def _place(role: str, index: int, ranks: Mapping[str, int]) -> Place:
     return Place(role, index, ranks[role] + index if role in ranks else None)
+
+
+def containers_of(pod: Body) -> list[str]:
+    """Return the names of the containers, first the main one, and those of the steps before it."""
+    spec = mapping(pod.get("spec"))
+    return [str(each.get("name")) for field in ("containers", "initContainers") for each in mappings(spec.get(field))]
+
+
+def only_pod(snapshot: Snapshot, word: str | None, rank: int | None) -> Body:
+    """Return the pod that runs at the place that the words name. Raises `CommandLineError` if they name several places,
+    `ClusterError` if no pod runs there."""
+    ranks, known = first_ranks(snapshot.record), known_places(snapshot)
+    fitting = list(filter(choose(word, rank, known).fits, known))
+    if len(fitting) > 1:
+        names = list_names([place.name for place in fitting], MOST)
+        raise CommandLineError(f"{word} has {len(fitting)} pods", f"name one of them: {names}")
+    phases = {
+        str(mapping(pod.get("status")).get("phase")): pod for pod in snapshot.pods if place_of(pod, ranks) in fitting
+    }
+    if "Running" not in phases:
+        state = list_names(phases) or "it does not exist"
+        raise ClusterError(f"the pod {fitting[0]} does not run: {state}", "`trainform status` shows why")
+    return phases["Running"]

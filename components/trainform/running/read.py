@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +20,7 @@ from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_drift import utc_now
 from trainform.cluster.live_objects import find_job, job_collections, path_of
 from trainform.cluster.operators import KUEUE
+from trainform.cluster.phases import PodState, pod_state
 from trainform.deployed.records import DeploymentRecord, deployed
 from trainform.deployed.stacks import load_project_stack
 from trainform.errors import ClusterError, CommandLineError
@@ -27,10 +29,13 @@ from trainform.manifests.objects import pod_selector
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.project import require_project
+from trainform.running.pods import place_of
 from trainform.running.snapshot import Body, Snapshot, Target
 
 WARNINGS = {"fieldSelector": "type=Warning"}
+MOST_OUTPUTS = 32
 RECORD, JOB, PODS, GANG, QUEUE, EVENTS, CLAIMS = "record", "job", "pods", "gang", "queue", "events", "claims"
+OUTPUTS = "outputs"
 """The parts that `Snapshot.not_read` names."""
 _GANGS = {  # the collection of gangs by admission, and their kind in events
     defaults.VOLCANO: (QUEUE_API, "podgroups", "PodGroup"),
@@ -47,17 +52,18 @@ def target_of_stack(stack: str, root: Path | None = None) -> Target:
     return Target(found.experiment, found.environment, found.full_name)
 
 
-def read(target: Target, seconds: float, *, every_event: bool = False) -> Snapshot:
+def read(target: Target, seconds: float, *, every_event: bool = False, outputs: bool = False) -> Snapshot:
     """Read the objects of the job. seconds: the time for each answer. every_event: also normal events of pods, of
-    which a large job has thousands. ClusterError if the cluster does not answer."""
+    which a large job has thousands. outputs: also the time of the last line of output of running pods; of many, of the
+    first and the last of each role. ClusterError if the cluster does not answer."""
     with contextlib.closing(ClusterApi(target.environment.cluster.context, seconds)) as api:
         refuse_another(api, target.environment)
-        return read_by(api, target, every_event=every_event)
+        return read_by(api, target, every_event=every_event, outputs=outputs)
 
 
-def read_by(api: ClusterApi, target: Target, *, every_event: bool = False) -> Snapshot:
+def read_by(api: ClusterApi, target: Target, *, every_event: bool = False, outputs: bool = False) -> Snapshot:
     """Do the same over a connection that stays open."""
-    return _Reads(api, target).snapshot(every_event=every_event)
+    return _Reads(api, target).snapshot(every_event=every_event, outputs=outputs)
 
 
 def require_pods(snapshot: Snapshot) -> None:
@@ -75,7 +81,7 @@ class _Reads:
         self._api, self._target, self._space = api, target, target.namespace
         self._not_read: dict[str, str] = {}
 
-    def snapshot(self, *, every_event: bool) -> Snapshot:
+    def snapshot(self, *, every_event: bool, outputs: bool) -> Snapshot:
         read_at, target = utc_now(), self._target
         recorded, pods, claims, events = self._each(
             {
@@ -91,11 +97,12 @@ class _Reads:
         (job,) = self._each({JOB: lambda: self._job(record)})
         owned = [pod for pod in pods or () if job is None or _revision(pod) == _revision(job)]
         admission = (record.admission if record is not None else "") or target.environment.admission
-        gangs, queue, more = self._each(
+        gangs, queue, more, last = self._each(
             {
                 GANG: lambda: self._gangs(admission),
                 QUEUE: lambda: self._queue(admission, record, job),
                 EVENTS: lambda: self._events_around(admission, job),
+                OUTPUTS: lambda: self._outputs(owned) if outputs else {},
             }
         )
         gang = _gang_of(gangs or (), job, owned)
@@ -111,6 +118,7 @@ class _Reads:
             events=_events_of(objects, [*(events or ()), *(more or ())], job),
             claims=_claims_of(claims or (), record, target.experiment),
             not_read=self._not_read,
+            outputs=last or {},
         )
 
     def _each(self, reads: Mapping[str, Callable[[], Any]]) -> list[Any]:
@@ -169,6 +177,22 @@ class _Reads:
     def _events(self, parameters: Mapping[str, str]) -> list[Body]:
         return self._list(f"/api/v1/namespaces/{quote(self._space, safe='')}/events", "events", parameters)
 
+    def _outputs(self, pods: Sequence[Body]) -> dict[str, str]:
+        """Return the time of the last line of output by pod. A node that does not answer has none."""
+        query = {"tailLines": "1", "timestamps": "true"}
+
+        def last(pod: Body) -> tuple[str, str]:
+            name = str(_metadata(pod)["name"])
+            main = str(mappings(mapping(pod.get("spec")).get("containers"))[0].get("name"))
+            try:
+                line = self._api.text(f"{path_of('Pod', self._space, name)}/log", {**query, "container": main})
+            except ClusterError:
+                return name, ""
+            return name, line.partition(" ")[0]
+
+        running = [pod for pod in pods if pod_state(pod) is PodState.RUNNING]
+        return dict(each(last, running if len(running) <= MOST_OUTPUTS else _first_and_last(running)))
+
     def _events_around(self, admission: str, job: Body | None) -> list[Body]:
         """Return the events of the job object and of gangs, also normal ones."""
         wanted = [] if job is None else [f"involvedObject.name={_metadata(job)['name']}"]
@@ -177,6 +201,14 @@ class _Reads:
 
 
 # --- what belongs to the job
+
+
+def _first_and_last(pods: Sequence[Body]) -> list[Body]:
+    """Return two pods of each role."""
+    roles: dict[str, list[Body]] = defaultdict(list)
+    for pod in sorted(pods, key=lambda pod: place_of(pod, {}).index):
+        roles[place_of(pod, {}).role].append(pod)
+    return [pod for found in roles.values() for pod in (*found[:1], *found[1:][-1:])][:MOST_OUTPUTS]
 
 
 def _metadata(body: Any) -> Mapping[str, Any]:

@@ -32,7 +32,7 @@ class Snapshot(Struct, frozen=True):
     record: what the last successful `pulumi up` deployed; None if there is none. job: None if it is gone. pods: of the
     job's revision, also those that have ended. gang: its PodGroup, or Kueue's Workload. queue: of Volcano, or the
     LocalQueue. events: of the job, its gang and its pods, oldest first. not_read: each missing part with the reason;
-    its value is empty or None.
+    its value is empty or None. outputs: the time of the last line of output by pod, of those that were asked for it.
     """
 
     read_at: str
@@ -45,3 +45,4 @@ class Snapshot(Struct, frozen=True):
     events: Sequence[Body] = ()
     claims: Sequence[Body] = ()
     not_read: Mapping[str, str] = {}
+    outputs: Mapping[str, str] = {}

@@ -1,0 +1,187 @@
+"""The status of a job, from its objects in the cluster."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainform.backends.backend import BACKENDS
+from trainform.backends.gangs import QUEUE_LABEL
+from trainform.backends.outcome import Outcome
+from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
+from trainform.console.sections import counted, listed
+from trainform.defaults import REVISION_LABEL
+from trainform.deployed.accelerators import accelerators_of_roles
+from trainform.manifests.manifest import mapping, mappings
+from trainform.running.model import Cost, Fault, JobStatus, PodStatus
+from trainform.running.pods import first_ranks, place_of
+from trainform.running.read import JOB, PODS, read, target_of_stack
+from trainform.running.snapshot import Body, Snapshot, Target
+from trainform.spec.environment import hourly_cost
+
+SECONDS = 5.0
+MOST_NODES = 3  # that a line names
+STOPPED = "a person has stopped it, as `vcctl job suspend` does; `vcctl job resume` runs it again"
+CONTAINERS = ("initContainerStatuses", "containerStatuses")
+
+
+def status(stack: str) -> JobStatus:
+    """Return the status of the job of a stack of the project in the current folder.
+
+    Raises `InputError` for wrong files, `ClusterError` if the cluster does not answer.
+    """
+    return status_of_target(target_of_stack(stack))
+
+
+def status_of_target(target: Target) -> JobStatus:
+    """Read the objects of the job, and return its status."""
+    return status_of(read(target, SECONDS, outputs=True))
+
+
+def status_of(snapshot: Snapshot) -> JobStatus:
+    """Return the status of the job whose objects were read."""
+    record, job, target = snapshot.record, snapshot.job, snapshot.target
+    metadata = mapping(mapping(job).get("metadata"))
+    labels = mapping(metadata.get("labels"))
+    pods = _pods(snapshot)
+    phase, outcome = _phase(snapshot, pods), _outcome(snapshot)
+    started = min((pod.started for pod in pods if pod.started), default="")
+    ended = outcome.at if phase in ENDED else ""
+    accelerators = {} if record is None else dict(sorted(accelerators_of_roles(record.experiment.get("roles")).items()))
+    here = [pod for pod in pods if pod.state is not PodState.FAILED]
+    needed = needed_pods(job, snapshot.gang)
+    return JobStatus(
+        read_at=snapshot.read_at,
+        stack=target.stack,
+        experiment=target.experiment,
+        environment=target.environment.name,
+        namespace=target.namespace,
+        job=str(metadata.get("name", "" if record is None else record.job)),
+        revision=str(labels.get(REVISION_LABEL, "" if record is None else record.revision)),
+        backend="" if record is None else record.backend,
+        admission=(record.admission if record is not None else "") or target.environment.admission,
+        queue=str(labels.get(QUEUE_LABEL, "")) if record is None else record.queue,
+        phase=phase,
+        phase_from_job=phase in ENDED and not pods,
+        message=_message(snapshot, phase, outcome, pods),
+        fault=Fault.USER if outcome.word == "stopped" and phase is Phase.FAILED else None,
+        pods=pods,
+        needed=needed if needed else len(here),
+        placed=sum(bool(pod.node) for pod in here),
+        restarts=sum(pod.restarts for pod in pods) + restarts_of_job(mapping(mapping(job).get("status"))),
+        created=str(metadata.get("creationTimestamp", "")),
+        started=started,
+        ended=ended,
+        accelerators=accelerators,
+        cost=_cost(snapshot, accelerators, started, ended),
+        not_read=snapshot.not_read,
+    )
+
+
+def _phase(snapshot: Snapshot, pods: tuple[PodStatus, ...]) -> Phase:
+    if JOB in snapshot.not_read and not pods:
+        return Phase.UNKNOWN
+    job: Body | None = {} if JOB in snapshot.not_read else snapshot.job
+    counts = None if PODS in snapshot.not_read else Counter(pod.state for pod in pods)
+    return phase_of(job, counts, snapshot.gang)
+
+
+def _outcome(snapshot: Snapshot) -> Outcome:
+    record, job = snapshot.record, snapshot.job
+    if record is None or job is None or record.backend not in BACKENDS:
+        return Outcome()
+    return BACKENDS[record.backend].OUTCOME(job, snapshot.pods)
+
+
+def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[PodStatus, ...]) -> str:
+    """Return one sentence on the phase; "" if there is nothing to add."""
+    recorded = "" if snapshot.record is None else snapshot.record.job
+    name = str(mapping(mapping(snapshot.job).get("metadata")).get("name", recorded))
+    number = Counter(pod.state for pod in pods)
+    live = len(pods) - number[PodState.SUCCEEDED] - number[PodState.FAILED]
+    lost = sorted({pod.node for pod in pods if pod.state is PodState.LOST})
+    not_read = listed([*snapshot.not_read]) if snapshot.not_read else ""
+    rules = (
+        (phase is Phase.GONE and not recorded, f"no `pulumi up` has deployed {snapshot.target.experiment}"),
+        (phase is Phase.GONE, f"the recorded job {recorded} is not in the cluster"),
+        (lost != [], f"no report from {', '.join(lost[:MOST_NODES])} any more: what runs there is unknown"),
+        (phase is Phase.UNKNOWN, f"{not_read} could not be read"),
+        (outcome.word == "stopped", STOPPED),
+        (
+            phase is Phase.ENDING and outcome.at != "",
+            f"it has {outcome.word}, and {counted(live, 'pod')} may still run",
+        ),
+        (outcome.word == "succeeded in part", "not all of its pods have succeeded"),
+        (name != recorded != "", f"the last `pulumi up` failed half way: {recorded} is recorded as deployed"),
+    )
+    return next((text for holds, text in rules if holds), "")
+
+
+def _cost(snapshot: Snapshot, accelerators: Mapping[str, int], started: str, ended: str) -> Cost | None:
+    environment = snapshot.target.environment
+    hourly = hourly_cost(accelerators, environment) if accelerators.keys() <= environment.accelerators.keys() else None
+    seconds = seconds_between(started, ended if ended else snapshot.read_at)
+    if hourly is None or seconds is None:
+        return None
+    return Cost(round(float(hourly.amount) * seconds / 3600, 2), hourly.currency)
+
+
+def seconds_between(start: str, end: str) -> int | None:
+    """Return the seconds between two times in RFC 3339; None if one of them is unknown."""
+    try:
+        begun, ended = map(datetime.datetime.fromisoformat, (start, end))
+        return max(0, int((ended - begun).total_seconds()))
+    except (TypeError, ValueError):
+        return None
+
+
+# --- pods
+
+
+def _pods(snapshot: Snapshot) -> tuple[PodStatus, ...]:
+    ranks = first_ranks(snapshot.record)
+    found = [_pod(body, ranks, snapshot.outputs) for body in snapshot.pods]
+    return tuple(sorted(found, key=lambda pod: (pod.role, pod.index, pod.created)))
+
+
+def _pod(body: Body, ranks: Mapping[str, int], outputs: Mapping[str, str]) -> PodStatus:
+    metadata, status, place = mapping(body.get("metadata")), mapping(body.get("status")), place_of(body, ranks)
+    statuses = [each for field in CONTAINERS for each in mappings(status.get(field))]
+    state, name = pod_state(body), str(metadata.get("name", ""))
+    return PodStatus(
+        name=name,
+        role=place.role,
+        index=place.index,
+        rank=place.rank,
+        node=str(mapping(body.get("spec")).get("nodeName", "")),
+        state=state,
+        reason="" if state in (PodState.RUNNING, PodState.SUCCEEDED) else next(_reasons(status, statuses), ""),
+        restarts=sum(count for each in statuses if isinstance(count := each.get("restartCount"), int)),
+        created=str(metadata.get("creationTimestamp", "")),
+        started=min(_starts(mappings(status.get("containerStatuses"))), default=""),
+        last_output=outputs.get(name, ""),
+    )
+
+
+def _starts(statuses: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the times at which containers started, also before a restart."""
+    for each in statuses:
+        for state in (*mapping(each.get("state")).values(), *mapping(each.get("lastState")).values()):
+            if "startedAt" in mapping(state):
+                yield str(state["startedAt"])
+
+
+def _reasons(status: Mapping[str, Any], statuses: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield why a pod does not run, the most specific reason first."""
+    for kind in ("terminated", "waiting"):
+        for each in statuses:
+            state = mapping(mapping(each.get("state")).get(kind))
+            if state.get("reason") and state.get("exitCode") != 0:
+                yield str(state["reason"])
+    if status.get("reason"):
+        yield str(status["reason"])
+    for condition in mappings(status.get("conditions")):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            yield str(condition.get("reason", ""))
