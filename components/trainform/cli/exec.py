@@ -28,7 +28,7 @@ def command(
     """
     words = [] if program is None else program
     if rank is not None and pod is not None:  # no pod is named: the first word is that of the command
-        pod, words = None, [pod, *words]
+        words, pod = [pod, *words], None
     if not words:
         raise CommandLineError("Missing argument 'COMMAND'", "write the command after `--`: -- sh")
     terminal = ["-it"] if stdin_is_terminal() else ["-i"]

@@ -109,7 +109,8 @@ def _printer(places: Sequence[Place], *, flush: bool) -> Callable[[Place, str], 
 
     from trainform.console.screen import screen
 
-    console, stream, prefixes = screen(), output_stream(), dict[Place, str]()
+    console, stream = screen(), output_stream()
+    prefixes: dict[Place, str] = {}
     width = max((len(str(place)) for place in places), default=0)
 
     def show(place: Place, line: str) -> None:
