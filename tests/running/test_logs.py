@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from tests.cluster.test_client import use
-from tests.deployed.test_overview import environment, job, recorded
-from tests.running.test_read import PLENTY, bert, identified
+from tests.deployed.test_overview import PLENTY, environment, job, recorded
+from tests.running.test_read import bert, identified
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import pod
 from tests.support.log_server import LATE, LogServer, Output
