@@ -21,18 +21,8 @@ from tests.support.log_server import LATE, LogServer, Output
 from trainform import defaults
 from trainform.cluster.streams import ClusterStreams
 from trainform.errors import InputError
-from trainform.running.logs import (
-    AT_ONCE,
-    Cursor,
-    Logs,
-    Selection,
-    Source,
-    Wanted,
-    failed_pods,
-    print_logs,
-    silent_pods,
-    split_stamp,
-)
+from trainform.running.logs import AT_ONCE, Logs, print_logs
+from trainform.running.outputs import Cursor, Selection, Source, failed_pods, silent_pods, split_stamp
 from trainform.running.pods import Choice, Place, first_ranks, known_places
 from trainform.running.read import read
 from trainform.running.snapshot import Snapshot, Target
@@ -180,12 +170,12 @@ def many(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         yield server
 
 
-def print_all(lines: Lines, wanted: Wanted, *, follow: bool = False) -> Snapshot:
+def print_all(lines: Lines, *, follow: bool = False, **parts: Any) -> Snapshot:
     snapshot = read(Target("bert", environment()), PLENTY)
-    chosen = Selection(Choice(), first_ranks(snapshot.record))
+    chosen = Selection(Choice(), first_ranks(snapshot.record), **parts)
 
     async def run() -> None:
-        logs = Logs(ClusterStreams(None), chosen, wanted, lines.show, lines.notes.append)
+        logs = Logs(ClusterStreams(None), chosen, lines.show, lines.notes.append)
         await print_logs(snapshot, chosen.sources(snapshot.pods), logs, follow=follow)
         assert logs.refused == {}
 
@@ -195,13 +185,16 @@ def print_all(lines: Lines, wanted: Wanted, *, follow: bool = False) -> Snapshot
 
 def test_the_output_of_many_pods_is_one_stream_by_time(many: LogServer) -> None:
     lines, places = Lines(), [f"worker/{index}" for index in range(len(many.outputs))]
-    snapshot = print_all(lines, Wanted())
+    snapshot = print_all(lines)
     assert [place.name for place in known_places(snapshot)] == places
     assert lines.found == [(place, f"step {line}") for line in range(10) for place in places]
     assert many.most <= AT_ONCE
     few = Lines()
-    print_all(few, Wanted(tail=1, by_time=False))
+    print_all(few, tail=1)
     assert few.found == [(place, "step 9") for place in places]
+    nothing = Lines()
+    print_all(nothing, tail=0)
+    assert nothing.found == []
 
 
 def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer) -> None:
@@ -241,7 +234,7 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
     with ThreadPoolExecutor() as threads:
         told = threads.submit(tell)
         told.add_done_callback(lambda _: end())
-        print_all(lines, Wanted(), follow=True)
+        print_all(lines, follow=True)
         told.result()
     expected = [*(f"step {step}" for step in range(13)), "done"]
     wrong = {name: found for index in range(number) if (found := lines.of(name := f"worker/{index}")) != expected}

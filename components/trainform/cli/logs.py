@@ -58,19 +58,21 @@ def command(
     Exit code: 0, or 1 if there is no output yet or some could not be read.
     """
     from trainform.cluster.streams import ClusterStreams
-    from trainform.running.logs import Logs, Selection, Wanted, print_logs, silent_pods
+    from trainform.running.logs import Logs, print_logs
+    from trainform.running.outputs import Selection, silent_pods
     from trainform.running.pods import choose, first_ranks, known_places
     from trainform.running.read import read, require_pods
 
     if follow and (failed or previous):
         other = "--failed" if failed else "-p"
         raise CommandLineError(f"-f cannot be used with {other}", f"{other} is about runs that have ended: remove -f")
-    wanted = Wanted(None if since is None else seconds_of("--since", since), tail, by_time=not failed)
+    seconds = None if since is None else seconds_of("--since", since)
     snapshot = read(target_of(word, environment), SECONDS)
     require_pods(snapshot)
     known = known_places(snapshot)
-    selection = Selection(choose(pod, rank, known), first_ranks(snapshot.record), step, previous, failed)
-    places = [place for place in known if selection.choice.fits(place)]
+    choice, ranks = choose(pod, rank, known), first_ranks(snapshot.record)
+    selection = Selection(choice, ranks, step, previous, failed, seconds, tail)
+    places = [place for place in known if choice.fits(place)]
     sources = selection.sources(snapshot.pods)
     if failed and not sources:
         note("no pod has failed", err=True)
@@ -80,7 +82,7 @@ def command(
         text = "waiting for" if follow else "no output yet of"
         note(f"{text} {list_names(silent, MOST_NAMED)}{'' if follow else '; -f waits for it'}", err=True)
     context = snapshot.target.environment.cluster.context
-    logs = Logs(ClusterStreams(context), selection, wanted, _printer(places, flush=follow), _note)
+    logs = Logs(ClusterStreams(context), selection, _printer(places, flush=follow), _note)
     with signal_handler([signal.SIGINT], _interrupt), contextlib.suppress(BrokenPipeError):
         asyncio.run(print_logs(snapshot, sources, logs, follow=follow))
     flush_or_discard()

@@ -2,5 +2,5 @@
 
 __all__ = [
     "amounts", "api", "budgets", "client", "dry_run", "facts", "identity", "live", "live_drift", "live_objects",
-    "operators", "outcome", "phases", "preflight", "survey",
+    "operators", "outcome", "phases", "preflight", "streams", "survey",
 ]  # fmt: skip

@@ -1,8 +1,5 @@
 """A job that is deployed: its phase, why it waits, why it failed, its logs, and how to wait for it or stop it."""
 
 __all__ = [
-    "model",
-    "read",
-    "snapshot",
-    "status",
-]
+    "logs", "model", "outputs", "pods", "read", "snapshot", "status",
+]  # fmt: skip

@@ -13,12 +13,9 @@ import itertools
 import resource
 import tempfile
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from http.client import BAD_REQUEST, NOT_FOUND
-from typing import IO, Any, NamedTuple
-
-from msgspec import Struct
+from typing import IO, Any
 
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
@@ -26,166 +23,21 @@ from trainform.cluster.api import Answer, ClusterApi, labelled
 from trainform.cluster.live_objects import find_job, path_of
 from trainform.cluster.phases import ENDED, phase_of
 from trainform.cluster.streams import DELETED, FOUND, ClusterStreams
-from trainform.errors import ClusterError, InputError, Problem, list_names
-from trainform.manifests.manifest import mapping, mappings
+from trainform.errors import ClusterError
+from trainform.manifests.manifest import mapping
 from trainform.manifests.objects import pod_selector
-from trainform.running.pods import Choice, Place, containers_of, place_of
+from trainform.running.outputs import FIRST, Selection, Source, Stamp, split_stamp
+from trainform.running.pods import Place
 from trainform.running.snapshot import Body, Snapshot
 
 AT_ONCE = 32  # connections for the output that is there
 IN_MEMORY = 1 << 16  # bytes of a container's output until those of all are merged; the rest is in a temporary file
 RETRY_SECONDS, JOB_SECONDS = 1.0, 2.0
 END_SECONDS = 30.0  # for the last lines, after the job has ended
-
-
-class Stamp(NamedTuple):
-    """The time of a line in UTC, and as it is written: up to nanoseconds."""
-
-    time: datetime
-    written: bytes
-
-
 Show = Callable[[Place, str], None]
 """Prints a line."""
 Note = Callable[[str], None]
 """Prints a remark."""
-FIRST = Stamp(datetime.min.replace(tzinfo=UTC), b"")
-
-
-class Wanted(Struct, frozen=True):
-    """The part of the output that is shown. since: seconds. tail: lines of each container. by_time: lines of all
-    containers by time, otherwise one container after the other."""
-
-    since: int | None = None
-    tail: int | None = None
-    by_time: bool = True
-
-
-class Cursor:
-    """How much of a container's output has been shown. The API server gives it again from a full second on."""
-
-    def __init__(self) -> None:
-        self._last = FIRST
-        self._count = 0  # of lines with this stamp
-        self._again = 0  # of these, how many come again
-        self._repeats = False
-
-    def restart(self) -> None:
-        """Expect the lines of the last second again."""
-        self._again, self._repeats = self._count, True
-
-    def is_new(self, stamp: Stamp | None) -> bool:
-        """Return False for a line that has been shown. A clock may go back, but not while lines come again."""
-        if stamp is None:
-            return True
-        if self._repeats and (stamp < self._last or (stamp == self._last and self._again)):
-            self._again -= stamp == self._last
-            return False
-        self._repeats = False
-        self._count = self._count + 1 if stamp == self._last else 1
-        self._last = stamp
-        return True
-
-    @property
-    def since(self) -> str:
-        """Return the second of the last line as the API server reads it; "" before the first line."""
-        return f"{self._last.time:%Y-%m-%dT%H:%M:%SZ}" if self._count else ""
-
-
-def split_stamp(line: bytes) -> tuple[Stamp | None, str]:
-    """Return the stamp of a line, and its text. A line without a stamp is an error of the kubelet."""
-    stamp, _, text = line.partition(b" ")
-    try:
-        return Stamp(datetime.fromisoformat(stamp.decode()).astimezone(UTC), stamp), text.decode(errors="replace")
-    except ValueError:
-        return None, line.decode(errors="replace")
-
-
-class Source:
-    """The output of one container, and its state. run: the number of its last run, None before the first one. ended:
-    that run has ended. begun, complete: the last run of which a line may be shown, and every line. previous: the run
-    before the last one is read."""
-
-    def __init__(self, pod: Body, place: Place, container: str, *, previous: bool = False) -> None:
-        self.place, self.container, self.previous = place, container, previous
-        metadata = pod["metadata"]
-        self.uid = str(metadata["uid"])
-        self.path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/log"
-        self.cursor, self.changed, self.gone, self.complete = Cursor(), asyncio.Event(), False, -1
-        self.begun: int | None = None
-        self.update(pod)
-
-    def update(self, pod: Body) -> None:
-        """Take over the state of the pod."""
-        status = container_status(pod, self.container)
-        state = mapping(status.get("state"))
-        has_run = "running" in state or "terminated" in state or "terminated" in mapping(status.get("lastState"))
-        self.run = int(status.get("restartCount", 0)) if has_run else None
-        self.ended = "running" not in state
-        self.state = str(mapping(state.get("waiting")).get("reason") or mapping(pod.get("status")).get("phase"))
-        self.leaves = self.ended or "deletionTimestamp" in pod["metadata"]
-        self.changed.set()
-
-    @property
-    def is_ending(self) -> bool:
-        """Return True if it has ended or is about to, and its last lines are still to come."""
-        return not self.gone and self.leaves and self.run is not None and self.run > self.complete
-
-
-def container_status(pod: Body, name: str) -> dict[str, Any]:
-    """Return the status of a container; empty before the kubelet has set one."""
-    status = mapping(pod.get("status"))
-    every = [*mappings(status.get("initContainerStatuses")), *mappings(status.get("containerStatuses"))]
-    return next((each for each in every if each.get("name") == name), {})
-
-
-def failed_at(pod: Body) -> tuple[str, bool]:
-    """Return when the main container of a pod failed last, "" if it has not; and whether it was started again."""
-    status = container_status(pod, containers_of(pod)[0])
-    ends = [mapping(mapping(status.get(field)).get("terminated")) for field in ("state", "lastState")]
-    failed = [(str(end.get("finishedAt", "")), index == 1) for index, end in enumerate(ends) if end.get("exitCode")]
-    return next(iter(failed), ("", False))
-
-
-def failed_pods(pods: Sequence[Body]) -> list[Body]:
-    """Return the pods that have failed, the first to fail first."""
-    return sorted((pod for pod in pods if failed_at(pod)[0]), key=lambda pod: failed_at(pod)[0])
-
-
-class Selection(Struct, frozen=True):
-    """The containers whose output is wanted. ranks: `first_ranks` of the job. step: the name of a container, None for
-    the main one. previous: of the run before the last restart. failed: of the last run that failed."""
-
-    choice: Choice
-    ranks: Mapping[str, int]
-    step: str | None = None
-    previous: bool = False
-    failed: bool = False
-
-    def source(self, pod: Body) -> Source | None:
-        """Return the source of a pod; None if it has none that is wanted."""
-        place, names = place_of(pod, self.ranks), containers_of(pod)
-        name = names[0] if self.step is None else self.step
-        if not self.choice.fits(place) or name not in names:
-            return None
-        return Source(pod, place, name, previous=self.previous or (self.failed and failed_at(pod)[1]))
-
-    def sources(self, pods: Sequence[Body]) -> list[Source]:
-        """Return the sources of the pods. Raises `InputError` if no pod has a container of the name."""
-        names = list(dict.fromkeys(name for pod in pods for name in containers_of(pod)))
-        if pods and self.step not in (None, *names):
-            reason = "no pod of the job has a step or a container of this name"
-            raise InputError([Problem("--step", self.step, reason, f"its steps and containers: {list_names(names)}")])
-        return [source for pod in (failed_pods(pods) if self.failed else pods) if (source := self.source(pod))]
-
-
-def silent_pods(sources: Sequence[Source], places: Iterable[Place], *, step: bool) -> list[str]:
-    """Return the pods without output, with what they wait for. places: of all that are wanted; with a step, only its
-    containers count."""
-    loud = {source.place for source in sources if source.run is not None}
-    states = {} if step else dict.fromkeys(places, "no pod yet")
-    states |= {source.place: source.state for source in sources}
-    return [f"{place} ({state})" for place, state in states.items() if place not in loud]
 
 
 class Logs:
@@ -195,11 +47,10 @@ class Logs:
         self,
         streams: ClusterStreams,
         selection: Selection,
-        wanted: Wanted,
         show: Show,
         note: Note,
     ) -> None:
-        self._streams, self._selection, self._wanted, self._show, self._note = streams, selection, wanted, show, note
+        self._streams, self._selection, self._show, self._note = streams, selection, show, note
         self._began = time.monotonic()
         self._sources: dict[str, Source] = {}  # those that are followed, by the UID of their pod
         self._lost = False
@@ -217,14 +68,15 @@ class Logs:
             files = [opened.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY)) for _ in sources]
             await asyncio.gather(*(self._keep(*each, at_once) for each in zip(sources, files, strict=True)))
             lines = [_kept(*each) for each in zip(sources, files, strict=True)]
-            ordered = heapq.merge(*lines, key=lambda line: line[0]) if self._wanted.by_time else itertools.chain(*lines)
+            merged = heapq.merge(*lines, key=lambda line: line[0])
+            ordered = itertools.chain(*lines) if self._selection.failed else merged
             for _, source, text in ordered:
                 self._print(source, text)
         self._sources = {source.uid: source for source in sources}
 
     async def _keep(self, source: Source, file: IO[bytes], at_once: asyncio.Semaphore) -> None:
         """Write the output into the file. With `tail: 0` the last line is read too: `follow` goes on there."""
-        tail = {} if self._wanted.tail is None else {"tailLines": str(max(self._wanted.tail, 1))}
+        tail = {} if self._selection.tail is None else {"tailLines": str(max(self._selection.tail, 1))}
         query = {**self._since(source), **tail, "previous": str(source.previous).lower()}
         source.begun = source.run
         async with at_once:
@@ -234,7 +86,7 @@ class Logs:
                         self.refused[str(source.place)] = line.message
                         break
                     source.cursor.is_new(split_stamp(line)[0])
-                    if self._wanted.tail != 0:
+                    if self._selection.tail != 0:
                         file.write(line + b"\n")
             except ClusterError as error:
                 self.refused[str(source.place)] = error.message
@@ -245,9 +97,9 @@ class Logs:
         query = {"container": source.container, "timestamps": "true"}
         if source.cursor.since:
             return query | {"sinceTime": source.cursor.since}
-        if self._wanted.since is None:
+        if self._selection.since is None:
             return query
-        return query | {"sinceSeconds": str(self._wanted.since + int(time.monotonic() - self._began))}
+        return query | {"sinceSeconds": str(self._selection.since + int(time.monotonic() - self._began))}
 
     def _print(self, source: Source, text: str) -> None:
         """Print a line. The states of a progress bar end with carriage returns, and are lines here."""
