@@ -1,15 +1,18 @@
 """`trainform drift` of one stack and `kubectl diff --server-side`, and of many stacks in one table; `trainform
-stacks` of as many."""
+stacks` of as many; `trainform status` of a small and a large job, and `kubectl get pods`."""
 
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from bench.aims import judge_at_most, judge_seconds
+from bench.aims import Judged, judge_at_most, judge_seconds
 from bench.cluster import Cluster, cluster
 from bench.commands import Command, run
 from bench.peers import find_kubectl, kubectl_diff
@@ -18,6 +21,9 @@ from bench.samples import compare
 from bench.sections import Section
 from bench.shapes import ENVIRONMENT, EXPERIMENT
 from bench.workplace import Workplace
+from trainform.cluster.phases import Phase
+from trainform.defaults import NAME_LABEL
+from trainform.errors import TrainformError
 from trainform.job.check import check_experiment
 from trainform.manifests.manifest import Manifest
 from trainform.stacks.drift.compare import MANAGER
@@ -31,6 +37,9 @@ SMALL = {
     "launcher": {"torchrun": {"script": "/app/train.py"}},
     "roles": {"worker": {"replicas": 1}},
 }
+PODS = 1024
+LARGE = {**SMALL, "roles": {"worker": {"replicas": PODS}}}
+SECONDS_FOR_STATUS, SECONDS_FOR_LARGE, SECONDS_FOR_START = 0.5, 1.0, 300.0
 KEYS = ("experiment", "environment")
 
 
@@ -43,7 +52,8 @@ def measure(workplace: Workplace) -> list[Section]:
     with cluster(workplace) as running:
         with workplace.progress.step("drift: pulumi up"):
             run(running.ours("pulumi up", "up", "--yes", "--skip-preview"))
-        return [_one(workplace, running, kubectl), _many(workplace, running, kubectl)]
+        sections = [_one(workplace, running, kubectl), _many(workplace, running, kubectl)]
+        return [*sections, _status(workplace, running, kubectl)]
 
 
 def _one(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
@@ -60,7 +70,7 @@ def _one(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
 def _many(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
     names = [f"small-{number}" for number in range(STACKS)]
     with workplace.progress.step(f"drift: {STACKS} stacks"):
-        run(_applied(workplace.folder / "many.json", running, kubectl, names))
+        run(_applied(workplace.folder / "many.json", running, kubectl, dict.fromkeys(names, SMALL)))
     stacks = [f"{name}.{ENVIRONMENT}" for name in names]
     table = ("stacks", "-e", ENVIRONMENT)
     commands = [
@@ -74,12 +84,44 @@ def _many(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
     return Section("Many stacks", judged=judged)
 
 
-def _applied(file: Path, running: Cluster, kubectl: Path, names: list[str]) -> Command:
+def _status(workplace: Workplace, running: Cluster, kubectl: Path) -> Section:
+    with workplace.progress.step(f"status: a job of {PODS} pods"):
+        run(_applied(workplace.folder / "large.json", running, kubectl, {"large": LARGE}))
+        _wait_for_pods(running)
+    judged = list[Judged]()
+    for name, pods, seconds in (
+        (EXPERIMENT, "a job", SECONDS_FOR_STATUS),
+        ("large", f"{PODS} pods", SECONDS_FOR_LARGE),
+    ):
+        words = [str(kubectl), "get", "pods", "-n", running.project.namespace, "-l", f"{NAME_LABEL}={name}"]
+        words += ["--context", running.context, "--cache-dir", str(workplace.folder / "kubectl-cache")]
+        commands = [
+            running.verb(f"`trainform status` of {pods}", "status", f"{name}.{ENVIRONMENT}"),
+            Command("`kubectl get pods`", tuple(words), running.project.folder, running.project.environ),
+        ]
+        ours, theirs = commands_in_turn(f"status of {pods}", commands, workplace.runs, workplace.progress)
+        judged += [judge_seconds(ours.name, ours.median, seconds), judge_at_most(compare(ours, theirs), TIMES_KUBECTL)]
+    return Section("Status", judged=tuple(judged))
+
+
+def _wait_for_pods(running: Cluster) -> None:
+    """Return when all pods of the large job run. Raises `TrainformError` if that takes too long."""
+    end = time.monotonic() + SECONDS_FOR_START
+    command = running.verb("status", "status", f"large.{ENVIRONMENT}", "--output", "json")
+    while json.loads(run(command)[1])["phase"] != Phase.RUNNING:
+        if time.monotonic() > end:
+            raise TrainformError(
+                f"{PODS} pods do not run within {SECONDS_FOR_START:.0f} s", "run it on an idle machine"
+            )
+        time.sleep(2.0)
+
+
+def _applied(file: Path, running: Cluster, kubectl: Path, experiments: Mapping[str, dict[str, Any]]) -> Command:
     """The command that makes the objects as `pulumi up` would, of stacks whose files are written here."""
     project = running.project
     bodies = []
-    for name in names:
-        project.experiment(name, SMALL)
+    for name, data in experiments.items():
+        project.experiment(name, data)
         config = {f"trainform:{key}": value for key, value in zip(KEYS, (name, ENVIRONMENT), strict=True)}
         (project.folder / "stacks" / f"Pulumi.{name}.{ENVIRONMENT}.yaml").write_text(yaml.safe_dump({"config": config}))
         bodies += [

@@ -46,6 +46,14 @@ def test_a_problem_as_text(found: Problem, text: str) -> None:
     assert str(found) == text
 
 
+def test_findings_that_read_alike_are_printed_once() -> None:
+    """Such as those of two roles; each needs its own waiver."""
+    found = InputError(problem("image", "a", code="TF-IMG-1", fingerprint=each) for each in ("0" * 16, "1" * 16))
+    rule = f"  rule: TF-IMG-1, finding {'0' * 16}, {'1' * 16}"
+    assert str(found) == f"1 problem:\nimage = a\n  why: is wrong\n  fix: write it right\n{rule}"
+    assert len(found.as_dict()["problems"]) == 2  # type: ignore[arg-type]
+
+
 def test_a_problem_as_data() -> None:
     assert problem("env.HF_TOKEN", "hf_abc", source="a.yaml", line=3).as_dict() == {
         "source": "a.yaml", "line": 3, "path": "env.HF_TOKEN", "value": MASK, "reason": "is wrong",

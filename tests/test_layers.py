@@ -76,8 +76,7 @@ def test_no_operator_is_named_outside_the_backends() -> None:
         if path.parts[0] not in ADDONS | {"backends"}
     }
     assert (
-        found.pop("defaults.py") - {*defaults.BACKENDS, *defaults.BACKENDS.values(), *defaults.QUEUE_SYSTEMS.values()}
-        == set()
+        found.pop("defaults.py") - {*defaults.BACKENDS, *defaults.BACKENDS.values(), *defaults.ADMITS.values()} == set()
     )
     named = {
         name: {match[0].lower() for text in texts for match in OPERATORS.finditer(text)}

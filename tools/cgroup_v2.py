@@ -20,13 +20,15 @@ from pathlib import Path
 
 import docker
 
-from tools import docker_daemon
+from tools import docker_daemon, rehearsal_image
 from tools.debian import environment, require, unpack
 from tools.real_nodes import python_image
 from trainform.cli.progress import display
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import TrainformError
+from trainform.local.sandbox.real.containers import Containers
+from trainform.local.sandbox.real.load import full_name, load, node_image
 from trainform.local.sandbox.real.start import ready_image
 from trainform.local.toolchain.cache import cache_folder, partial_folder, remove_partials
 from trainform.local.toolchain.ensure import ensure
@@ -46,12 +48,6 @@ CPUS, MEMORY, DISK = 2, "6G", "40G"  # the disk's file has what was written alon
 SECONDS = 1800
 DOCKER_SECONDS = 1200
 EXIT = "exit code "
-LOAD = f"""
-for archive in "$@"; do
-  "$0" -c 'import docker, sys; docker.from_env(timeout={DOCKER_SECONDS}).images.load(sys.stdin.buffer)' <"$archive"
-done
-"$0" -m tools.docker_daemon stop
-"""
 COMMAND = (sys.executable, "-m", "tools.real_nodes")
 
 
@@ -68,32 +64,36 @@ def run(command: list[str], progress: Progress) -> int:
         kernel = ensure_kernel(folder, progress)
         work = partial_folder(folder / "run")
         try:
-            disk = ensure_disk(folder, work, kernel, image, progress)
+            disk = ensure_disk(folder, work, image, progress)
             return boot(work, kernel, f"{work / 'written'},{disk}", command)
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
 
-def ensure_disk(folder: Path, work: Path, kernel: Path, image: str, progress: Progress) -> Path:
-    """Return a disk on which Docker has the images of the nodes and of the check. It is made once, in minutes."""
+def ensure_disk(folder: Path, work: Path, image: str, progress: Progress) -> Path:
+    """Return a disk on which Docker has the images of the nodes and of the check, and Docker and the nodes have that of
+    the rehearsals, if it is built. It is made once, in minutes: the machine itself would need ten times longer."""
     with contextlib.closing(docker.from_env(timeout=DOCKER_SECONDS)) as client:
-        images = (image, python_image(client, image))
-    disk = folder / f"{images[1].replace(':', '-')}.disk"
-    if not disk.exists():
-        for other in folder.glob("*.disk"):
-            other.unlink()
-        archives = [work / "node.tar", work / "python.tar"]
-        with contextlib.closing(docker.from_env(timeout=DOCKER_SECONDS)) as client:
-            for archive, name in zip(archives, images, strict=True):
-                with archive.open("wb") as file:
-                    file.writelines(client.api.get_image(name))
-        (work / "disk").touch()
-        subprocess.run(["mke2fs", "-q", "-t", "ext4", str(work / "disk"), DISK], env=environment(), check=True)
-        with progress.step(f"loading {image} on cgroup v2"):
-            command = ["sh", "-euc", LOAD, sys.executable, *map(str, archives)]
-            if boot(work, kernel, str(work / "disk"), command):
-                raise TrainformError(f"{image} cannot be loaded on cgroup v2", "its console says why")
-        (work / "disk").replace(disk)
+        images, large = [image, python_image(client, image)], rehearsal_image.image_name()
+        images += [large] if client.images.list(large) else []
+        disk = folder / f"{hashlib.sha256(repr(images).encode()).hexdigest()[:12]}.disk"
+        if not disk.exists():
+            for other in folder.glob("*.disk"):
+                other.unlink()
+            tree = work / "tree"
+            with (
+                progress.step(f"loading {', '.join(images)} for cgroup v2"),
+                docker_daemon.separate(work, tree / "docker" / "data", DOCKER_SECONDS) as daemon,
+            ):
+                for name in images:
+                    daemon.images.load(client.api.get_image(name))
+                nodes = [node_image(daemon.images.get(name).attrs, full_name(name)) for name in images[2:]]
+                load(daemon.api, Containers(daemon.api, work), image, nodes, progress)
+            with progress.step("writing them to a disk"):
+                (work / "disk").touch()
+                command = ["mke2fs", "-q", "-t", "ext4", "-d", str(tree), str(work / "disk"), DISK]
+                subprocess.run(command, env=environment(), check=True)
+            (work / "disk").replace(disk)
     return disk
 
 

@@ -11,9 +11,10 @@ import contextlib
 import json
 import os
 import socket
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import docker
@@ -41,17 +42,22 @@ STATE, LOG = "daemon.json", "dockerd.log"
 PID_FILES = {"dockerd.pid": "dockerd", "exec/containerd/containerd.pid": "containerd"}
 
 
-def version() -> str | None:
-    """Return the version of the daemon at DOCKER_HOST or the default socket, None if none answers."""
-    host = os.environ.get("DOCKER_HOST")
-    scheme, _, path = (host if host else f"unix://{SOCKET}").partition("://")
+def version(host: str = "") -> str | None:
+    """Return the version of the daemon at a host, None if none answers. Default: DOCKER_HOST, or the usual socket."""
+    host = host or os.environ.get("DOCKER_HOST") or f"unix://{SOCKET}"
+    scheme, _, path = host.partition("://")
     try:
         if scheme == "unix" and not listens(Path(path)):
             return None  # docker-py would leave its socket open if no process listens
-        with contextlib.closing(docker.from_env(timeout=ANSWER_SECONDS)) as client:
-            return str(client.version()["Version"])
+        with contextlib.closing(client(host, ANSWER_SECONDS)) as opened:
+            return str(opened.version()["Version"])
     except (docker.errors.DockerException, OSError):
         return None
+
+
+def client(host: str, seconds: int) -> docker.DockerClient:
+    """Return a client of the daemon at a host. seconds: for one answer."""
+    return docker.from_env(timeout=seconds, environment={**os.environ, "DOCKER_HOST": host})
 
 
 def listens(path: Path) -> bool:
@@ -114,15 +120,45 @@ def begin(folder: Path) -> None:
     assert binary is not None  # `require` has seen to it
     for name, owner in PID_FILES.items():
         drop_stale(folder / name, owner)
-    arguments = [
-        "--data-root", str(folder / "data"),
-        "--exec-root", str(folder / "exec"),
-        "--pidfile", str(folder / "dockerd.pid"),
-        "--host", f"unix://{SOCKET}",
-    ]  # fmt: skip
-    command = Command("dockerd", binary, arguments, folder / LOG)
+    command = Command("dockerd", binary, arguments(folder, folder / "data", f"unix://{SOCKET}"), folder / LOG)
     [process] = launch([command], environment(), lambda started: write_state(folder, started[0]))
     wait(process, lambda: version() is not None, START_SECONDS)
+
+
+def arguments(folder: Path, data: Path, host: str) -> list[str]:
+    """Return the arguments of a daemon with its images in `data`."""
+    return [
+        "--data-root", str(data),
+        "--exec-root", str(folder / "exec"),
+        "--pidfile", str(folder / "dockerd.pid"),
+        "--host", host,
+    ]  # fmt: skip
+
+
+# In a network of its own: without a bridge, a daemon removes that of this machine.
+SEPARATE = ("setpriv", "--pdeathsig=TERM", "unshare", "--net")
+WITHOUT_NETWORKS = ("--bridge=none", "--iptables=false", "--ip6tables=false")
+
+
+@contextlib.contextmanager
+def separate(folder: Path, data: Path, seconds: int) -> Iterator[docker.DockerClient]:
+    """Run another daemon with its images in `data`, which ends with this process; yield a client."""
+    host, end = f"unix://{folder / 'docker.sock'}", time.monotonic() + START_SECONDS
+    words = [*SEPARATE, str(program("dockerd")), *arguments(folder, data, host), *WITHOUT_NETWORKS]
+    with (
+        (folder / LOG).open("wb") as log,
+        subprocess.Popen(words, env=environment(), stdout=log, stderr=log) as process,
+    ):
+        try:
+            while version(host) is None:
+                if process.poll() is not None or time.monotonic() > end:
+                    lines = tail(folder / LOG)
+                    raise TrainformError("a second dockerd does not answer", "it needs a full root", lines)
+                time.sleep(POLL_SECONDS)
+            with contextlib.closing(client(host, seconds)) as opened:
+                yield opened
+        finally:
+            process.terminate()
 
 
 def wait(process: Process, answers: Callable[[], bool], seconds: float) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import ClassVar, TypeVar
@@ -165,7 +166,17 @@ def list_names(names: Collection[str], most: int = MOST_NAMES) -> str:
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Return each problem once, by file and line."""
-    return sorted(set(problems), key=lambda problem: (problem.source, problem.line, problem.path, problem.reason))
+    places = ("source", "line", "path", "reason", "fingerprint")
+    return sorted(set(problems), key=operator.attrgetter(*places))
+
+
+def joined(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the problems as people read them: those that differ in the finding alone, such as one of each role, are
+    one."""
+    findings: dict[Problem, list[str]] = {}
+    for problem in problems:
+        findings.setdefault(dataclasses.replace(problem, fingerprint=""), []).append(problem.fingerprint)
+    return [dataclasses.replace(each, fingerprint=", ".join(found)) for each, found in findings.items()]
 
 
 def _printed(lines: Iterable[str]) -> list[str]:
@@ -222,7 +233,7 @@ class InputError(TrainformError):
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = in_order(problems)
-        count = len(self.problems)
+        count = len(joined(self.problems))
         super().__init__(f"{count} problem{'s' if count != 1 else ''}:")
 
     @property
@@ -233,7 +244,8 @@ class InputError(TrainformError):
 
     def lines(self) -> list[str]:
         """Return how many there are, then the first of them."""
-        shown, left = self.problems[:MOST_PROBLEMS], len(self.problems) - MOST_PROBLEMS
+        problems = joined(self.problems)
+        shown, left = problems[:MOST_PROBLEMS], len(problems) - MOST_PROBLEMS
         more = [] if left <= 0 else [f"and {left} more, which `trainform check --output json` has all"]
         return [*super().lines(), *(line for problem in shown for line in problem.lines()), *more]
 

@@ -90,12 +90,16 @@ NONE = environment(admission="none", queues={})
 @pytest.mark.parametrize(
     ("parts", "path", "reason"),
     [
-        ({"queue": "night"}, "queue", "in this environment no queue system admits jobs (`admission: none`)"),
-        ({"queue": {"weight": 2}}, "queue", "in this environment no queue system admits jobs (`admission: none`)"),
+        ({"queue": "night"}, "queue", "in this environment jobs start without a queue system (`admission: none`)"),
+        (
+            {"queue": {"weight": 2}},
+            "queue",
+            "in this environment jobs start without a queue system (`admission: none`)",
+        ),
         (
             {"network": {"topology": {"mode": "hard", "highest_tier": 2}}},
             "network.topology",
-            "the field is for Volcano, and in this environment no queue system admits jobs",
+            "the field is for Volcano, and in this environment jobs start without a queue system",
         ),
         (
             {"roles": {"worker": {"replicas": 4, "min_available": 3}}},

@@ -44,10 +44,12 @@ def test_a_check_imports_the_backend_that_it_needs_and_no_other() -> None:
 
 def test_every_kind_of_job_of_every_operator_has_its_type() -> None:
     """A job that moves to another operator is replaced by an alias of its former type."""
-    versions = {backend.API_VERSION.partition("/")[0]: backend.API_VERSION for backend in BACKENDS.values()}
+    versions = {backend.OPERATORS[0].group: backend.OPERATORS[0].api_version for backend in BACKENDS.values()}
     found = (kind.split("/") for backend in BACKENDS.values() for kind in backend.PODS)
     kinds = [(group, kind) for group, kind in found if "Job" in kind]
-    other = {f"{other.api_version}:MPIJob" for backend in BACKENDS.values() for other in backend.OTHERS}
+    other = {
+        f"{each.api_version}:MPIJob" for backend in BACKENDS.values() for each in backend.OPERATORS if each.mpi_job
+    }
     assert {*JOB_TYPES} == {f"{versions[group]}:{kind}" for group, kind in kinds} | other
 
 

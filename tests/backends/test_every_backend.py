@@ -33,14 +33,15 @@ def test_class_attributes(backend: str) -> None:
     made = BACKENDS[backend]
     for name in get_type_hints(Backend):
         assert getattr(made, name) is not None, name
-    for texts in (made.PLURALS, made.ADMISSIONS, made.IN_PLACE):
+    for texts in (made.ADMISSIONS, made.IN_PLACE, *(operator.plurals for operator in made.OPERATORS)):
         assert isinstance(texts, tuple)
         assert all(isinstance(text, str) for text in texts)
-    assert made.PROJECT and made.DOMAIN and made.PLURALS and made.ADMISSIONS
+    assert made.OPERATORS and made.ADMISSIONS
     assert made.MAKES and made.ENDS and made.ADDS
-    group, slash, version = made.API_VERSION.partition("/")
-    assert slash and version.startswith("v")
-    assert group == made.DOMAIN or group.endswith(f".{made.DOMAIN}")
+    for operator in made.OPERATORS:
+        group, slash, version = operator.api_version.partition("/")
+        assert operator.project and operator.plurals and slash and version.startswith("v")
+        assert all(f".{plural}.{group}".endswith(f".{operator.domain}") for plural in operator.plurals)
 
 
 def test_another_backend_can_do_what_one_lacks(backend: str) -> None:
@@ -84,7 +85,7 @@ def test_the_objects(backend: str) -> None:
     made, planned = BACKENDS[backend], plan(**parts(backend))
     manifests = job_manifests(planned)
     (job,) = [manifest for manifest in manifests if manifest.is_job]
-    assert (job.body["apiVersion"], job.body["metadata"]["name"]) == (made.API_VERSION, planned.job)
+    assert (job.body["apiVersion"], job.body["metadata"]["name"]) == (made.OPERATORS[0].api_version, planned.job)
     assert made.conventions(planned).index_label == made.INDEX_LABEL
     assert all(name.partition(".")[2] for name in made.crds(planned))
     prerequisites = [manifest.key for manifest in made.prerequisites(planned)]

@@ -228,6 +228,13 @@ def test_what_needs_a_launch_script(parts: dict[str, Any], path: str) -> None:
     assert list(reasons(**{**ENTRYPOINT, **parts})) == [path]
 
 
+def test_arguments_under_a_launcher_over_ssh_belong_to_its_own_program() -> None:
+    mpi = experiment(launcher={"mpi": {"command": ["train"]}}, roles={"worker": {"replicas": 2, "args": ["--fast"]}})
+    [problem] = job_problems(mpi, environment())
+    assert problem.path == "roles.worker.args"
+    assert problem.fix == "remove it; write the words in `launcher.mpi.command`"
+
+
 EVERY_ROLE: dict[str, Any] = {
     "volcano": {"exit_codes": [42, 137]},
     "jobset": {"exit_codes": [42, 137], "ignore": "disruption"},

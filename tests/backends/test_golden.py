@@ -1,8 +1,9 @@
-"""Whole manifests of every teaching experiment, as `trainform render` prints them. A change of a file here is reviewed
-like code."""
+"""Whole manifests of every teaching experiment, as `trainform render` prints them, and differences of one on each other
+admission. A change of a file here is reviewed like code."""
 
 from __future__ import annotations
 
+import difflib
 import re
 import textwrap
 from pathlib import Path
@@ -68,13 +69,18 @@ def test_experiments(name: str, backend: str, golden: Golden) -> None:
 
 @pytest.mark.parametrize(("backend", "admission"), WITHOUT_GANG)
 def test_other_admissions(backend: str, admission: str, golden: Golden) -> None:
-    """One experiment on each backend that needs no gang of Volcano."""
+    """One experiment on each backend that needs no gang of Volcano, compared with Volcano's admission. The diff has the
+    other revision in its head alone."""
     name = of_admissions(backend)
-    job = check_experiment(name, "dev").or_raise()
+    job, base = check_experiment(name, "dev").or_raise(), rendered(name, backend)
     environment = job.environment.model_copy(update={"admission": admission, "queues": {}})
     found = render_job(job.experiment.model_copy(update={"backend": backend}), environment)
     assert not found.problems
-    golden(GOLDEN / name / f"{backend}-{admission}.yaml", to_yaml(found.manifests))
+    text = to_yaml(found.manifests).replace(found.plan.revision, base.plan.revision)
+    head, other_head = (f"{each.plan.admission} {each.plan.revision}" for each in (base, found))
+    before, after = to_yaml(base.manifests).splitlines(True), text.splitlines(True)
+    lines = difflib.unified_diff(before, after, head, other_head, n=2)
+    golden(GOLDEN / name / f"{backend}-{admission}.diff", "".join(lines))
 
 
 def test_the_mpi_job_of_mpi_operator(golden: Golden) -> None:
@@ -123,5 +129,5 @@ def test_no_file_is_left_over() -> None:
     expected = {f"{name}/{backend}.yaml" for name in EXPERIMENTS for backend in BACKENDS} - refused
     expected |= {f"{name}/platform.yaml" for name in ENVIRONMENTS} | {REFUSALS.name}
     expected.add(V2BETA1)
-    expected |= {f"{of_admissions(backend)}/{backend}-{admission}.yaml" for backend, admission in WITHOUT_GANG}
+    expected |= {f"{of_admissions(backend)}/{backend}-{admission}.diff" for backend, admission in WITHOUT_GANG}
     assert {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file()} == expected

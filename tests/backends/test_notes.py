@@ -51,6 +51,13 @@ def test_a_ttl() -> None:
     assert notes(ttl="12h") == [NOTES["ttl"].format(seconds=43200)]
 
 
+@pytest.mark.parametrize(("restart", "noted"), [("never", False), ("on-failure", True), ("all-when-evicted", True)])
+def test_the_time_of_a_pod_that_starts_again(restart: str, noted: bool) -> None:
+    """On Volcano the time is that of each pod."""
+    assert notes(max_run_time="12h", restart=restart) == [NOTES["run-time"]] * noted
+    assert NOTES["run-time"] not in notes(max_run_time="12h", restart="on-failure", backend="jobset")
+
+
 BESIDE: dict[str, Any] = {"image": "registry.example.com/logs:1", "command": ["logs", "--follow"]}
 
 

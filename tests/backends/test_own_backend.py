@@ -110,7 +110,7 @@ def test_fixes_name_the_backends_that_can(own: str) -> None:
 
 
 def test_checks_of_clusters_know_the_backend(own: str) -> None:
-    assert [operator.name for operator in operators()][-3:-1] == [own, defaults.KUEUE]
+    assert [*operators()][-3:-1] == [own, defaults.KUEUE]
     assert project_of("appwrappers.workload.codeflare.dev") == "AppWrapper"
     wanted = {"appwrappers.workload.codeflare.dev", "podgroups.scheduling.volcano.sh"}
     assert wanted <= {*experiment_kinds(own, defaults.VOLCANO)}

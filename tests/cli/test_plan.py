@@ -184,6 +184,17 @@ def test_a_limit_that_is_not_the_request_is_shown(tmp_path: Path) -> None:
     assert "each pod  cpu 1 (limit 4), memory 1Gi (limit none)" in shown(str(file))
 
 
+def test_times_folder_and_nodes_are_shown(tmp_path: Path) -> None:
+    file = tmp_path / "hello.yaml"
+    nodes = {"require": {"topology.kubernetes.io/zone": ["a", "b"]}, "prefer": {"disk": ["ssd"]}}
+    worker = {"working_dir": "/app", "grace_period": "90s", "node_affinity": nodes}
+    data = {**read("experiments", "hello"), "roles": {"worker": worker}, "max_run_time": "12h"}
+    file.write_text(yaml.safe_dump(data, sort_keys=False))
+    lines = {tuple(line.split(maxsplit=1)) for line in shown(str(file)).splitlines()}
+    assert {("folder", "/app"), ("to", "end    90 s after SIGTERM"), ("Time", "at most 43200 s")} <= lines
+    assert {("nodes", "require topology.kubernetes.io/zone: a, b"), ("prefer", "disk: ssd")} <= lines
+
+
 OVERLAID = """\
 name: resnet
 image: registry.example.com/ai/pytorch-training:2.8

@@ -99,11 +99,19 @@ def test_a_cluster_that_does_not_answer_is_an_error(project: Path, monkeypatch: 
         (["bert.prod"], "1 problem"),
         (["dev"], "dev is the stack of the environment dev itself, which runs no job"),
         (["mnist"], "Missing option '--environment' / '-e'"),
+        (["bert.dev", "--watch"], "--watch shows text"),
         (["bert.dev", "-e", "dev"], "-e cannot be used with the stack bert.dev"),
     ],
 )
 def test_words_that_name_no_job(project: Path, words: list[str], message: str) -> None:
     assert error_of("status", *words, code=2)["message"] == message
+
+
+def test_a_watch_ends_with_the_job(project: Path, objects: ApiObjects) -> None:
+    objects.bodies = [recorded("bert"), job("bert", "Completed")]
+    code, out, err = run("status", "bert.dev", "--watch")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0] == "bert.dev: succeeded"
 
 
 # --- text
@@ -177,7 +185,7 @@ def test_the_text_of_reasons_and_of_a_failure() -> None:
     lines = text_of(structs.replace(found, reasons=(reason,), failure=failure))
     assert lines[lines.index("Why it waits") :][:11] == [
         "Why it waits",
-        "  Queue/vision: Needs 16 a800, 8 are free, at most 4 on one node.",
+        "  nodes Queue/vision: Needs 16 a800, 8 are free, at most 4 on one node.",
         "    held by training/hog: 8 a800 (queue default), priority 100",
         "    fix     wait for training/hog",
         "",

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.live_objects import pod, volcano_job
 from tests.support.samples import JOB, fitting, plan
+from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import QUEUE_LABEL
 from trainform.cluster.phases import Phase, PodState, needed_pods, phase_of, pod_state
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import job_body
@@ -94,9 +94,9 @@ def test_the_phase_follows_from_the_pods(
     assert phase_of(job, pods) == phase
 
 
-def test_kueue_holds_a_job_whose_queue_only_its_workload_shows() -> None:
-    job, workload = {"spec": {"suspend": True}}, {"kind": "Workload", "spec": {"podSets": [{"count": 1}]}}
-    assert (phase_of(job, {}, workload), phase_of(job, {})) == ("queued", "suspended")
+def test_a_job_that_kueue_should_admit_is_queued_also_where_it_has_lost_its_label() -> None:
+    job = {"spec": {"suspend": True}}
+    assert [phase_of(job, {}, admission=name) for name in ("kueue", "none")] == ["queued", "suspended"]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

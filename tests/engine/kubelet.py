@@ -20,6 +20,14 @@ def fails(live: Live, pod: dict[str, Any], code: int = 1) -> None:
     _ends(live, pod, code, "Failed", {NEVER})
 
 
+def is_preempted(live: Live, pod: dict[str, Any]) -> None:
+    """The node needs the room of the pod: its containers are killed, and nothing starts them again."""
+    disrupted = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}
+    conditions = [*pod["status"]["conditions"], disrupted]
+    live.report(pod["metadata"]["name"], pod["metadata"]["namespace"], {"conditions": conditions})
+    fails(live, pod, 137)
+
+
 def _ends(live: Live, pod: dict[str, Any], code: int, phase: str, for_good: set[str]) -> None:
     """A pod that somebody has deleted meanwhile says nothing any more."""
     restart = pod["spec"].get("restartPolicy", ALWAYS)

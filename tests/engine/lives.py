@@ -223,7 +223,7 @@ class Life:
 
     def _unheeded(self, role: RolePlan) -> bool:
         """Return True if a failed pod of the role stays so while the job goes on."""
-        if self.plan.naming.mpi_job == "v2beta1":
+        if self.plan.operator.mpi_job == "v2beta1":
             return role.name != self.plan.launches  # mpirun ends, and no pod of a sandbox has one
         if self.plan.backend != defaults.VOLCANO:
             return False

@@ -117,8 +117,9 @@ class Phases:
 
 
 def _gangs(plan: Plan) -> list[dict[str, int]]:
-    """How many pods of each role start together: for each gang of the job. Without admission there is none."""
-    if plan.admission == defaults.NONE:
+    """How many pods of each role start together: for each gang of the job. Only Volcano has any: Kueue admits all pods
+    at once, and each starts as soon as it fits."""
+    if plan.admission != defaults.VOLCANO:
         return []
     least = {role.name: role.min_available for role in plan.roles if role.replicas}
     if plan.backend in ONE_BY_ONE:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.engine.admission import not_kept, offered
+from tests.corpus.test_corpus import CASES, REFERENCES, rendered
+from tests.engine.admission import NAMESPACE, not_kept, offered
 from tests.engine.live import Live
 from tests.support.generators import experiments
 from tests.support.obeying import obeyed, planned
@@ -71,3 +72,10 @@ def test_what_check_accepts_the_server_accepts_and_keeps(
     # the proof is worth what it covers: most of what is drawn must be accepted
     assert accepted[defaults.BACKEND] > examples / 2, accepted
     assert all(accepted[other] > examples / len(OTHERS) / 4 for other in OTHERS), accepted
+
+
+def test_published_jobs(addons_live: Live, environment: Environment) -> None:
+    """The server takes what the corpus renders, with its patches, and keeps it."""
+    for case in [*CASES, *REFERENCES]:
+        _, job = rendered(case, namespace={"name": NAMESPACE})
+        assert [*not_kept(addons_live, job.plan)] == [], case["source"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pytest
 
+from tests.engine.kueue import local_queue, stop
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_capacity import GPU, PATIENCE, WAITS, pods
@@ -20,19 +20,7 @@ from trainform.spec.layers import merge_patch
 pytestmark = pytest.mark.proof("Kueue's own answer; `make test` has the verdicts alone")
 
 
-def queue_of_two_nodes(name: str, namespace: str) -> list[dict[str, Any]]:
-    quota = [{"name": GPU, "nominalQuota": 16}, {"name": "rdma/hca", "nominalQuota": 16}]
-    group = {"coveredResources": [GPU, "rdma/hca"], "flavors": [{"name": name, "resources": quota}]}
-    made: list[dict[str, Any]] = [
-        {"kind": "ResourceFlavor", "metadata": {"name": name}},
-        {
-            "kind": "ClusterQueue",
-            "metadata": {"name": name},
-            "spec": {"namespaceSelector": {}, "resourceGroups": [group]},
-        },
-        {"kind": "LocalQueue", "metadata": {"name": "team", "namespace": namespace}, "spec": {"clusterQueue": name}},
-    ]
-    return [{"apiVersion": "kueue.x-k8s.io/v1beta2", **body} for body in made]
+QUOTAS = {GPU: 16, "rdma/hca": 16}  # of two nodes
 
 
 def test_kueue_does_what_the_review_says(
@@ -42,9 +30,6 @@ def test_kueue_does_what_the_review_says(
     monkeypatch.setenv("KUBECONFIG", project.environ["KUBECONFIG"])
     project.environment(backend="jobset", admission="kueue", limits={})
     live.wait_for_free_nodes()
-    bodies = queue_of_two_nodes(namespace, namespace)
-    for body in bodies:
-        live.make(body)
 
     def said(name: str, replicas: int) -> str:
         patch = {"storage": None, "queue": "team", **pods(replicas)}
@@ -64,10 +49,7 @@ def test_kueue_does_what_the_review_says(
             for job in live.find_all("jobsets", namespace)
         }
 
-    def stop(policy: str) -> None:
-        live.merge(f"/apis/kueue.x-k8s.io/v1beta2/clusterqueues/{namespace}", {"spec": {"stopPolicy": policy}})
-
-    try:
+    with local_queue(live, namespace, QUOTAS):
         assert said("large", 3) == "never"
         assert said("fits", 2) == "now"
         until(lambda: not suspended()["fits"], "Kueue to admit the job that fits")
@@ -76,14 +58,9 @@ def test_kueue_does_what_the_review_says(
         assert suspended() == {"large": True, "fits": False, "waits": True}
         for job in live.find_all("jobsets", namespace):
             live.delete("jobsets", job["metadata"]["name"], namespace)
-        stop("Hold")
+        stop(live, namespace, "Hold")
         assert said("held", 1) == "later"
         time.sleep(WAITS)
         assert suspended()["held"]
-        stop("None")
+        stop(live, namespace, "None")
         until(lambda: not suspended()["held"], "Kueue to admit the job when its queue is no longer stopped")
-    finally:
-        for job in live.find_all("jobsets", namespace):
-            live.delete("jobsets", job["metadata"]["name"], namespace)
-        for body in reversed(bodies):
-            live.remove(body)

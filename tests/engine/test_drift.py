@@ -14,11 +14,12 @@ import pytest
 
 from tests.engine.conftest import own_project
 from tests.engine.drifting import MARK, SPY, config, drift, take_over
+from tests.engine.kueue import local_queue
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
-from tests.engine.test_capacity_of_kueue import queue_of_two_nodes
+from tests.engine.test_capacity_of_kueue import QUOTAS
 from trainform.manifests.manifest import Manifest
 
 pytestmark = pytest.mark.proof("live objects that somebody has changed by hand")
@@ -245,11 +246,7 @@ def test_what_kueue_does_to_hold_a_job_back_and_to_place_it_is_no_drift(
     a field of others."""
     project, namespace = addons_project, addons_project.namespace
     project.environment(admission="kueue", limits={})
-    flavor, *queues = queue_of_two_nodes(namespace, namespace)
-    bodies = [{**flavor, "spec": {"nodeLabels": {"example.com/pool": "a800"}}}, *queues]
-    for body in bodies:
-        addons_live.make(body)
-    try:
+    with local_queue(addons_live, namespace, QUOTAS, {"example.com/pool": "a800"}):
         roles = {"worker": {"replicas": 2, "accelerators": {"a800": 8}}}
         project.experiment("held", bert({"backend": "jobset", "queue": "team", "roles": roles}))
         for manifest in project.rendered("held").manifests:
@@ -262,11 +259,6 @@ def test_what_kueue_does_to_hold_a_job_back_and_to_place_it_is_no_drift(
         (job,) = stack["objects"]
         assert {field["manager"] for field in job["others"]} == {"kueue"}
         assert not [field for field in job["others"] if field["path"].endswith("suspend")]
-    finally:
-        for job in addons_live.find_all("jobsets", namespace):
-            addons_live.delete("jobsets", job["metadata"]["name"], namespace)
-        for body in reversed(bodies):
-            addons_live.remove(body)
 
 
 def test_what_the_report_says_to_run_puts_it_back(addons_project: Project, addons_live: Live) -> None:

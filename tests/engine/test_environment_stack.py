@@ -11,7 +11,7 @@ import pytest
 from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.support.repository import read
-from trainform.backends.gangs import API_VERSION as QUEUE_API
+from trainform.backends.admission import API_VERSION as QUEUE_API
 
 pytestmark = pytest.mark.proof("further cases of the environment's stack")
 

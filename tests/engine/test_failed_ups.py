@@ -34,10 +34,9 @@ MPI: dict[str, Any] = {
 }
 AROUND: dict[str, Any] = {"storage": {"output": {"size": "1Gi", "mount": "/mnt/output"}}, "queue": {"weight": 2}}
 
-# A kind of object each, and one with SSH keys: their names tell operator and launcher.
+# A kind of object each; an MPIJob has SSH keys. Their names tell operator and launcher.
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     "volcano": {"backend": "volcano", **TORCH, **AROUND},
-    "volcano-mpi": {"backend": "volcano", **MPI},
     "kubeflow": {"backend": "kubeflow", **TORCH},
     "kubeflow-tensorflow": {"backend": "kubeflow", **TENSORFLOW},
     "kubeflow-mpi": {"backend": "kubeflow", **MPI},

@@ -7,7 +7,7 @@ import contextlib
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -72,33 +72,38 @@ def drawn(number: int, backend: str, environment: Environment) -> list[tuple[dic
 
 
 def test_what_check_accepts_starts_and_ends_as_planned(addons_live: Live, examples: int) -> None:
-    as_planned_on(addons_live, defaults.VOLCANO, examples)
+    as_planned_on(addons_live, [defaults.VOLCANO], examples)
 
 
-def as_planned_on(live: Live, admission: str, examples: int) -> None:
-    """Fail if a job on an operator of this admission does not run as planned."""
-    backends = [name for name, made in BACKENDS.items() if admission in made.ADMISSIONS]
+Namespaces = Callable[[Live], Iterator[str]]
+
+
+def as_planned_on(live: Live, admissions: Sequence[str], examples: int, namespaces: Namespaces = own_namespace) -> None:
+    """Fail if a job on an operator of one of these admissions does not run as planned."""
+    places = [(admission, name) for admission in admissions for name in BACKENDS if admits(admission, name)]
     each = max(1, examples // ONE_IN // len(defaults.BACKENDS))
-    names = in_namespace("t-lives", admission)
-    found = [one for backend in backends for one in drawn(each, backend, names)]
+    found = [(admission, *one) for admission, name in places for one in drawn(each, name, in_namespace("t", admission))]
     draws = chance()
     draws.shuffle(found)
     lived: list[Life] = []
     for start in range(0, len(found), TOGETHER):
-        with contextlib.contextmanager(own_namespace)(live) as namespace:
-            environment = in_namespace(namespace, admission)
+        with contextlib.contextmanager(namespaces)(live) as namespace:
             lives = []
-            for number, (data, _, fails) in enumerate(found[start : start + TOGETHER], start):
-                plan, problems = planned({**data, "name": f"life-{number}"}, environment)
+            for number, (admission, data, _, fails) in enumerate(found[start : start + TOGETHER], start):
+                plan, problems = planned({**data, "name": f"life-{number}"}, in_namespace(namespace, admission))
                 assert plan is not None, problems
                 lives.append(Life(live, data, plan, fails, random.Random(draws.random())))  # noqa: S311
             live_together(live, lives, namespace)
             lived += lives
-    per_operator = Counter(life.plan.backend for life in lived)
-    assert min(per_operator[backend] for backend in backends) > each / 2, per_operator
+    per_operator = Counter((life.plan.admission, life.plan.backend) for life in lived)
+    assert min(per_operator[place] for place in places) > each / 2, per_operator
     wrong = [*told(lived)]
     print(len(lived), "lives", dict(per_operator), len(wrong), "not as planned", *wrong, sep="\n\n")
     assert not wrong, "\n\n".join(wrong)
+
+
+def admits(admission: str, backend: str) -> bool:
+    return admission in BACKENDS[backend].ADMISSIONS
 
 
 def told(lives: list[Life]) -> Iterator[str]:
@@ -106,7 +111,7 @@ def told(lives: list[Life]) -> Iterator[str]:
     wrong = sorted((life for life in lives if life.wrong), key=lambda life: len(as_yaml(life.data)))
     for life in wrong:
         failing = "" if life.fails is None else f" (a pod of {life.fails} fails)"
-        yield f"{life.wrong}{failing}\n{as_yaml(life.data)}"
+        yield f"{life.wrong}{failing}, with `admission: {life.plan.admission}`\n{as_yaml(life.data)}"
 
 
 def as_yaml(data: dict[str, Any]) -> str:

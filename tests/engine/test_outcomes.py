@@ -9,13 +9,13 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from tests.engine.conftest import own_project
-from tests.engine.kubelet import fails, succeeds
+from tests.engine.kubelet import fails, is_preempted, succeeds
 from tests.engine.live import Live, until
 from tests.engine.lives import SETTLED
 from tests.engine.pods import pods_of
@@ -43,6 +43,14 @@ RESTARTS: dict[str, Any] = {
     "roles": {"master": {"replicas": 1}, "worker": {"replicas": 2}},
     "restart": f"{ALLOWED} times",
 }
+DISRUPTED: dict[str, Any] = {"when": "1 times", "exit_codes": [42], "ignore": "disruption"}
+# The `restart` by exit codes that each operator knows, and one of these codes.
+RULES: dict[str, tuple[dict[str, Any], int]] = {
+    **dict.fromkeys(("kubernetes", "jobset", "trainer"), (DISRUPTED, 42)),
+    "volcano": ({"exit_codes": [41, 42]}, 42),
+    "kubeflow": ({"exit_codes": ["128-255"]}, 137),
+    "kubedl": ({"exit_codes": [130, 137, 138, 143]}, 137),
+}
 # The `restart` of a role without ranks, of which a pod fails.
 WAYS: dict[str, dict[str, Any]] = {
     "limited": {"restart": f"{ALLOWED} times"},
@@ -58,6 +66,14 @@ def on_backend(experiment: dict[str, Any], backend: str) -> dict[str, Any]:
 
 EXPERIMENTS: dict[str, dict[str, Any]] = {
     **{f"{end}-{backend}": on_backend(TRAINING, backend) for backend in BACKENDS for end in ("good", "bad")},
+    **{
+        f"rules-{backend}": on_backend({**TRAINING, "restart": rule}, backend) for backend, (rule, _) in RULES.items()
+    },
+    **{
+        f"cleans-{pods}-{backend}": {**TRAINING, "backend": backend, "clean_pods": pods}
+        for pods in ("none", "all")
+        for backend in ("kubeflow", "kubedl")
+    },
     **{f"restarts-{backend}": on_backend(RESTARTS, backend) for backend in BACKENDS},
     **{
         f"{way}-{backend}": {
@@ -91,19 +107,34 @@ class Jobs:
         same_kind = self.live.find_like(job_body(job.manifests))
         return next(body for body in same_kind if body["metadata"]["name"] == job.plan.job)
 
-    def outcome(self, name: str) -> Outcome:
-        """By the pods that are left: an operator deletes some at the end."""
+    def left(self, name: str) -> list[dict[str, Any]]:
+        """Return the pods of a job that are left: an operator deletes some at the end."""
         plan = self.rendered[name].plan
         labels = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}.items()
-        pods = [
+        return [
             pod for pod in self.live.find_all("pods", plan.namespace) if labels <= pod["metadata"]["labels"].items()
         ]
-        return BACKENDS[plan.backend].OUTCOME(self.body(name), pods)
+
+    def outcome(self, name: str) -> Outcome:
+        """Return what became of the job, by its pods that are left."""
+        return BACKENDS[self.rendered[name].plan.backend].OUTCOME(self.body(name), self.left(name))
 
     def restarted(self, pod: dict[str, Any], count: int) -> None:
         """The kubelet's word that the pod's container was started again, so often by now."""
         containers = [container | {"restartCount": count} for container in pod["status"]["containerStatuses"]]
         self.live.report(pod["metadata"]["name"], pod["metadata"]["namespace"], {"containerStatuses": containers})
+
+    def rule(self, name: str) -> tuple[dict[str, Any], int]:
+        return RULES[self.rendered[name].plan.backend]
+
+    def replace(self, names: Sequence[str], end: Callable[[str, dict[str, Any]], None]) -> None:
+        """End a worker of each job so, and wait until another pod runs in its place, and its peer as before."""
+        before = {name: self.pods(name) for name in names}
+        for name in names:
+            end(name, self.pods(name, "worker")[-1])
+        for name in names:
+            old, new = ({pod["metadata"]["uid"] for pod in pods} for pods in (before[name], self.pods(name)))
+            assert len(new - old) == 1, name
 
     def end(self, names: Iterable[str], word: str) -> None:
         """Wait until this has become of all of them."""
@@ -170,3 +201,26 @@ def test_an_unranked_role_gives_up_at_its_own_limit(jobs: Jobs) -> None:
             jobs.restarted(pod, ALLOWED + 1)
     jobs.end(jobs.named("limited", "never"), "failed")
     jobs.stay(jobs.named("usual"))
+
+
+def test_a_pod_restarts_upon_its_codes_and_the_job_fails_upon_any_other(jobs: Jobs) -> None:
+    """A disruption is ignored: it is not the one restart that the rule allows."""
+    names = jobs.named("rules")
+    jobs.replace(
+        [name for name in names if "ignore" in jobs.rule(name)[0]], lambda name, pod: is_preempted(jobs.live, pod)
+    )
+    jobs.replace(names, lambda name, pod: fails(jobs.live, pod, jobs.rule(name)[1]))
+    for name in names:
+        fails(jobs.live, jobs.pods(name, "worker")[-1], 1)
+    jobs.end(names, "failed")
+
+
+def test_the_pods_that_are_deleted_at_the_end(jobs: Jobs) -> None:
+    for name in jobs.named("cleans"):
+        [master] = jobs.pods(name, "master")
+        fails(jobs.live, master)
+    jobs.end(jobs.named("cleans"), "failed")
+    without = [name for name in jobs.named("cleans") if "-all-" in name]
+    until(lambda: not any(map(jobs.left, without)), "all pods to be deleted")
+    for name in {*jobs.named("cleans")} - {*without}:
+        assert sorted(pod["status"]["phase"] for pod in jobs.left(name)) == ["Failed", "Running"], name

@@ -25,7 +25,7 @@ from trainform.spec.experiment import Experiment
 
 pytestmark = pytest.mark.proof("one more backend, on a real engine and API server")
 
-GROUP, _, VERSION = app_wrapper.AppWrapper.API_VERSION.partition("/")
+GROUP, _, VERSION = app_wrapper.API_VERSION.partition("/")
 ANYTHING = {"type": "array", "items": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
 DEFINITION: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -70,7 +70,7 @@ def served(live: Live) -> Iterator[None]:
     """Yield the kind, and the backend in this process. Of an object the definition knows `components`, whatever is in
     them, and `suspend`."""
     live.make(DEFINITION)
-    path = f"/apis/{app_wrapper.AppWrapper.API_VERSION}/appwrappers"
+    path = f"/apis/{app_wrapper.API_VERSION}/appwrappers"
     until(lambda: live.request("GET", path).status_code == 200, "the kind to be served")
     with app_wrapper.registered():
         yield

@@ -66,28 +66,28 @@ def test_a_job_from_its_preview_to_its_end(plain: Project, addons_live: Live) ->
     until(lambda: not addons_live.find_all("pods", plain.namespace), "all pods to go")
 
 
-def test_the_success_of_the_first_pod_ends_the_job(plain: Project, addons_live: Live) -> None:
-    """The others serve SSH, and would run for ever."""
+def mpi_pods(plain: Project, live: Live) -> list[dict[str, Any]]:
+    """Return the pods of a job of which the first launches, by index."""
     plain.experiment("mpi", MPI)
     stack = plain.stack("mpi")
     plain.ssh_secret(stack).succeeded()
     plain.up(stack)
     plan = plain.plan("mpi")
-    as_planned(addons_live, plan)
-    pods = pods_of(addons_live, plan)
-    succeeds(addons_live, pods[f"{plan.job}-0"])
+    as_planned(live, plan)
+    pods = pods_of(live, plan)
+    return [pods[f"{plan.job}-{index}"] for index in range(len(pods))]
+
+
+def test_the_success_of_the_first_pod_ends_the_job(plain: Project, addons_live: Live) -> None:
+    """The others serve SSH, and would run for ever."""
+    succeeds(addons_live, mpi_pods(plain, addons_live)[0])
     ends(addons_live, plain, "mpi", "succeeded")
     running = (pod for pod in addons_live.find_all("pods", plain.namespace) if pod["status"]["phase"] == "Running")
     assert [*running] == []
 
 
 def test_a_failure_of_another_pod_ends_the_job_too(plain: Project, addons_live: Live) -> None:
-    plain.experiment("mpi", MPI)
-    stack = plain.stack("mpi")
-    plain.ssh_secret(stack).succeeded()
-    plain.up(stack)
-    plan = plain.plan("mpi")
-    fails(addons_live, pods_of(addons_live, plan)[f"{plan.job}-2"])
+    fails(addons_live, mpi_pods(plain, addons_live)[2])
     ends(addons_live, plain, "mpi", "failed")
 
 

@@ -74,10 +74,11 @@ def test_refusals_of_two_roles_and_of_the_job(ask: Ask) -> None:
     init = {"name": "first", "command": ["true"]}
     roles["master"] = {"replicas": 1, "init": [init, init]}
     roles["worker"] = {"tolerations": [
-        {"key": "a", "operator": "Exists", "value": "b"}, {"key": "c", "toleration_seconds": 5}]}  # fmt: skip
+        {"key": "a", "operator": "Exists", "value": "b"}, {"key": "c", "toleration_seconds": 5}],
+        "resources": {"smarter-devices.io/fuse": {"request": 1, "limit": 2}}}  # fmt: skip
     prepare = [{"name": "main", "command": ["true"]}]
     found = [reason for reason, _ in findings(ask, roles=roles, prepare=prepare)]
-    for place in ("initContainers[2].name", "tolerations[0].operator", "tolerations[1].effect"):
+    for place in ("initContainers[2].name", "tolerations[0].operator", "tolerations[1].effect", "resources.requests"):
         assert place in "\n".join(found), found
     twice = {"policies": [{"event": "PodEvicted", "action": "RestartJob"}] * 2}
     ((reason, fix),) = findings(ask, manifest_overrides={"job": {"spec": {"tasks": {"worker": twice}}}})

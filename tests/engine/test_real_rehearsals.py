@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.backends.trainer.samples import TORCH
+from tests.backends.trainer.samples import IMAGE as IMAGE_OF_RUNTIME
+from tests.backends.trainer.samples import MPI_APART, TORCH, with_pods, with_spec
 from tests.engine.project import Project, Ran
-from tests.engine.test_rehearsals import CASES, Case, formed
+from tests.engine.test_rehearsals import CASES, PAIR, TRAIN, Case, formed
 from tests.engine.test_rehearsals_of_operators import NODE, ON, TORCHRUN
 from tests.local.rehearsal.conftest import docker_daemon, image
 from trainform.local.sandbox.control import down
@@ -55,13 +56,19 @@ def namespaces(project: Project) -> list[str]:
     return [name for name, phase in names.items() if name.startswith("rehearsal-") and phase == "Active"]
 
 
-# Those that `make proof` runs: agents that meet, SSH as a user, roles that end with others, another operator.
-IN_PROOF = ("elastic", "deepspeed-user", "tensorflow", "pytorchjob")
+# Those that `make proof` runs: agents that meet, SSH as a user, roles that end with others. Another operator has the
+# named runtime.
+IN_PROOF = ("elastic-pair", "deepspeed-user", "tensorflow")
 CLOSEST = pytest.mark.proof("launchers as the operator's own job"), pytest.mark.rehearsal("every launcher once more")
 REAL: dict[str, tuple[str, Case]] = {**{name: ("volcano", case) for name, case in CASES.items()}, **ON}
 # A rehearsal has at most two processes on a node.
+REAL["elastic-pair"] = ("volcano", ON["elastic-pytorchjob"][1])
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
-REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, "network": {"host": True}}, formed(2, 2), 2))
+WITH_DEEPSPEED = {"accelerate": {**TRAIN, "launcher_args": ["--use_deepspeed"]}}
+REAL["accelerate-deepspeed"] = ("volcano", Case({"launcher": WITH_DEEPSPEED, "roles": PAIR}, formed(2, 2), 2))
+HOSTED = {"network": {"host": True}}
+REAL["hosted-elastic"] = ("volcano", Case({**CASES["elastic"].experiment, "roles": PAIR, **HOSTED}, formed(2, 2), 2))
+REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, **HOSTED}, formed(2, 2), 2))
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=CLOSEST[name not in IN_PROOF]) for name in REAL])
@@ -87,6 +94,41 @@ def test_the_world_forms_on_a_named_runtime(real: Project) -> None:
     output = rehearse(real, "named", NAMED, "--probe").succeeded()
     assert TORCHRUN.formed in output
     assert "emulated" not in output
+    assert namespaces(real) == []
+
+
+# The platform team's image has such settings for ssh, and this sshd; a port below 1024 needs no rights of root then.
+SSH_CONFIG = "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n"
+SSHD = """
+ssh-keygen -q -t ed25519 -N '' -f /tmp/host_key
+exec /usr/sbin/sshd -D -e -f /dev/null -h /tmp/host_key -o StrictModes=no -o PidFile=none
+"""
+HOME = "/home/trainer"
+USER_OF_PODS = {
+    "securityContext": {
+        "runAsUser": 1000,
+        "fsGroup": 1000,
+        "sysctls": [{"name": "net.ipv4.ip_unprivileged_port_start", "value": "22"}],
+    }
+}
+NAMED_MPI: dict[str, Any] = {
+    **NAMED,
+    "image": IMAGE_OF_RUNTIME,
+    "launcher": {"mpi": {"command": ["/app/train"], "role": "launcher"}},
+    "roles": {"launcher": {"replicas": 1, "ranked": False}, "worker": {"replicas": 2}},
+    "files": {"/etc/ssh/ssh_config.d/rehearsal.conf": {"text": SSH_CONFIG}},
+}
+
+
+@pytest.mark.rehearsal("a runtime of a platform team for MPI, with Trainer's own keys and hosts")
+def test_the_world_forms_on_a_named_runtime_for_mpi(real: Project) -> None:
+    runtime = with_spec(MPI_APART, {"mlPolicy": {"mpi": {"sshAuthMountPath": f"{HOME}/.ssh"}}})
+    served = {"containers": {"node": {"command": ["sh", "-euc", SSHD]}}}
+    runtime = with_pods(with_pods(runtime, {**USER_OF_PODS, **served}), USER_OF_PODS, "launcher")
+    (real.folder / "runtime.yaml").write_text(yaml.safe_dump(runtime))
+    output = rehearse(real, "named-mpi", NAMED_MPI, "--probe").succeeded()
+    assert formed(2, 2) in output
+    assert "stand-in" not in output, "Trainer makes the Secret itself"
     assert namespaces(real) == []
 
 

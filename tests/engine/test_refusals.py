@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import socket
 import sys
@@ -44,7 +45,7 @@ from trainform.cluster.client import Cluster
 from trainform.errors import ClusterError
 
 try:
-    absent = tuple(f"nothings.{operator.domain}" for operator in operators())
+    absent = tuple(f"nothings.{each.domain}" for found in operators().values() for each in found)
     check_objects(Cluster("dev-cluster"), [], absent, StackContext())
 except ClusterError as error:
     print(error)
@@ -137,7 +138,7 @@ def test_a_cluster_without_an_operator(project: Project) -> None:
     project.copied("hello")
     assert "jobs.batch.volcano.sh" in project.rendered("hello").crds
     output = project.run(sys.executable, "-c", ASK).succeeded()
-    for operator in operators():
+    for operator in itertools.chain.from_iterable(operators().values()):
         assert f"has no nothings.{operator.domain}\n  fix: install {operator.project} there" in output
 
 

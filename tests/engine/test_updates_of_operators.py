@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.engine.kueue import KUEUE, held_queue, stop
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
@@ -17,7 +18,6 @@ from trainform.manifests.manifest import job_body
 pytestmark = pytest.mark.proof("changes in place on every operator, and Kueue")
 
 OVERRIDES = 'metadata.annotations["trainform.dev/overrides"]'  # comes and goes with `manifest_overrides`
-KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
 
 
 def sweep(backend: str, replicas: int = 2, **parts: Any) -> dict[str, Any]:
@@ -116,36 +116,10 @@ def test_suspend_elastic_replicas_and_ttl_change_in_place(addons_project: Projec
     project.unchanged(stack)
 
 
-def queue_bodies(namespace: str) -> list[dict[str, Any]]:
-    """Return a LocalQueue `team`, and its ClusterQueue, which is called like the namespace and holds everything
-    back."""
-    quotas = [{"name": resource, "nominalQuota": quota} for resource, quota in (("cpu", "32"), ("memory", "64Gi"))]
-    group = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": namespace, "resources": quotas}]}
-    made: list[dict[str, Any]] = [
-        {"kind": "ResourceFlavor", "metadata": {"name": namespace}},
-        {
-            "kind": "ClusterQueue",
-            "metadata": {"name": namespace},
-            "spec": {"namespaceSelector": {}, "resourceGroups": [group], "stopPolicy": "Hold"},
-        },
-        {
-            "kind": "LocalQueue",
-            "metadata": {"name": "team", "namespace": namespace},
-            "spec": {"clusterQueue": namespace},
-        },
-    ]
-    return [{"apiVersion": "kueue.x-k8s.io/v1beta2", **body} for body in made]
-
-
 @pytest.fixture
 def queue(addons_project: Project, addons_live: Live) -> Iterator[str]:
-    """Yield the name of the ClusterQueue behind the LocalQueue `team`."""
-    bodies = queue_bodies(addons_project.namespace)
-    for body in bodies:
-        addons_live.make(body)
-    yield addons_project.namespace
-    for body in reversed(bodies):
-        addons_live.remove(body)
+    with held_queue(addons_live, addons_project.namespace) as name:
+        yield name
 
 
 def on_kueue(**parts: Any) -> dict[str, dict[str, Any]]:
@@ -175,7 +149,7 @@ def test_what_kueue_writes_is_no_change(addons_project: Project, addons_live: Li
     assert live.find_all("pods", project.namespace) == []
     project.unchanged(stack)
 
-    live.merge(f"{KUEUE}/clusterqueues/{queue}", {"spec": {"stopPolicy": "None"}})
+    stop(live, queue, "None")
     for name in on_kueue():
         as_planned(live, project.plan(name))
     running = specs()

@@ -83,6 +83,7 @@ def test_every_variable_is_there_for_some_role() -> None:
     scripted = {name: variables for name, variables in VARIABLES.items() if name != "entrypoint"}
     expected = {name: {variable.name for variable in variables} for name, variables in scripted.items()}
     elsewhere = {
+        "torchrun": {"TRAINFORM_POD_ADDR"},  # of an elastic job on the host network
         "accelerate": {"TRAINFORM_OWN_ADDR"},  # the variable for rank 0 behind a Service is torchrun's case
         "command": {"TRAINFORM_OWN_ADDR"},
         "jax": {"TRAINFORM_OWN_ADDR"},

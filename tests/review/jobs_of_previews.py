@@ -9,7 +9,7 @@ from typing import Any
 from tests.review import jobs
 from tests.review.jobs import job_review as job_review
 from tests.support.samples import CLUSTER, JOB
-from trainform.backends.gangs import API_VERSION as QUEUE_API
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.cluster.facts import LiveFacts, LiveJob, LiveNode, LiveQueue
 from trainform.cluster.phases import Phase
 from trainform.job.render import render_job

@@ -43,26 +43,6 @@ def test_bytes_whose_unit_is_missing(amount: object, size: str) -> None:
     assert reasons(queue={"capability": {"memory": amount}})["queue.capability.memory"] == reason
 
 
-@pytest.mark.parametrize(
-    ("resource", "amounts", "differing"),
-    [
-        ("smarter-devices.io/fuse", {"request": 1, "limit": 2}, "the request is 1 and the limit 2"),
-        ("hugepages-2Mi", {"request": "2Mi"}, "the request is 2Mi and the limit none"),
-        ("smarter-devices.io/fuse", {"limit": 2}, ""),
-        ("ephemeral-storage", {"request": "1Gi", "limit": "2Gi"}, ""),
-    ],
-)
-def test_what_nodes_never_lend_has_equal_request_and_limit(
-    resource: str, amounts: dict[str, Any], differing: str
-) -> None:
-    cluster = environment(limits={"resources": [resource]} if "/" in resource else {})
-    found = reasons(cluster, roles={"worker": {"resources": {resource: amounts}}})
-    more = (
-        ", and Kubernetes needs equal ones of this resource: what one container has of it, no other container can use"
-    )
-    assert found == ({f"roles.worker.resources.{resource}": differing + more} if differing else {})
-
-
 def test_amounts_of_a_request_and_a_limit() -> None:
     amounts = {"request": 0.5, "limit": 100}
     assert reasons(roles={"worker": {"resources": {"ephemeral-storage": amounts}}}) == {
@@ -186,6 +166,10 @@ def test_queues_that_are_not_there() -> None:
 def test_queues_are_volcano_s(admission: str) -> None:
     assert found(admission=admission) == {"queues": "remove them, or write `admission: volcano`"}
     assert found(admission=admission, queues={}) == {}
+
+
+def test_kueue_admits_no_mpi_job_of_version_1() -> None:
+    assert found(admission="kueue", queues={}, mpi_job="v1") == {"mpi_job": "write v2beta1"}
 
 
 def test_priorities_of_workloads_are_kueue_s() -> None:

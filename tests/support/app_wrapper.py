@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from trainform import defaults
-from trainform.backends.backend import Backend
-from trainform.backends.gangs import (
+from trainform.backends.admission import (
     QUEUE_LABEL,
     admission_crds,
     gang_problems,
@@ -24,6 +23,7 @@ from trainform.backends.gangs import (
     pod_group,
     queue_labels,
 )
+from trainform.backends.backend import Backend
 from trainform.backends.outcome import by_condition
 from trainform.backends.refusals import JOB_RESTARTS, RESTART_RULES, another_backend
 from trainform.backends.support import NO_RUNTIME, Fields, no_policies
@@ -33,7 +33,8 @@ from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_from_template, pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Group, Naming, Plan, RolePlan
+from trainform.plan.model import Group, Plan, RolePlan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -57,13 +58,21 @@ def registered() -> Iterator[str]:
         defaults.BACKENDS.update(before)
 
 
+API_VERSION = "workload.codeflare.dev/v1beta2"
+
+
 class AppWrapper(Backend):
     """An AppWrapper of Jobs, each of which numbers its pods."""
 
-    PROJECT = "AppWrapper"
-    DOMAIN = "workload.codeflare.dev"
-    API_VERSION = "workload.codeflare.dev/v1beta2"
-    PLURALS = ("appwrappers",)
+    OPERATORS = (
+        Operator(
+            "AppWrapper",
+            "workload.codeflare.dev",
+            API_VERSION,
+            "appwrapper-system/appwrapper-controller-manager",
+            ("appwrappers",),
+        ),
+    )
     MAKES_GANGS = True
     OUTCOME = by_condition("Succeeded")
 
@@ -109,7 +118,6 @@ class AppWrapper(Backend):
         components = [self._component(plan, role, group) for role in plan.roles for group in role.groups()]
         return job_manifest(
             plan,
-            self.API_VERSION,
             "AppWrapper",
             {"components": components},
             labels=queue_labels(plan),

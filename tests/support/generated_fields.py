@@ -134,7 +134,7 @@ pod_overrides = st.sampled_from(
         {"spec": {"terminationGracePeriodSeconds": 0, "enableServiceLinks": False}},
         {"spec": {"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["storage.example.com"]}]}},
         {"spec": {"containers": {"main": {"workingDir": "/app", "tty": True,
-                        "lifecycle": {"preStop": {"sleep": {"seconds": 5}}}}}}},
+                        "lifecycle": {"preStop": {"exec": {"command": ["sync"]}}}}}}},
         {"spec": {"containers": {"sidecar": {"image": "registry.example.com/ai/log:1", "args": ["--follow"]}}}},
         {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"topologyKey": "kubernetes.io/hostname",
@@ -184,8 +184,10 @@ ranked_roles = some({**_ranked_role, "command": commands}, replicas=replicas)
 # under a launcher that starts everything over SSH they run nothing of their own
 served_roles = some(_ranked_role, replicas=replicas)
 launching_roles = some(_role, replicas=st.just(1), ranked=st.just(False))
-extra_roles = some(
-    {**_role, "min_available": st.just(0)}, replicas=st.sampled_from([0, 1, 4]), ranked=st.just(False), command=commands
+extra_roles = st.builds(
+    dict.__or__,
+    some({**_role, "min_available": st.just(0)}, replicas=st.sampled_from([0, 1, 4]), ranked=st.just(False)),
+    some({}, command=commands) | some({}, args=st.lists(texts, max_size=3)),
 )
 
 _script: dict[str, st.SearchStrategy[Any]] = {
@@ -201,6 +203,7 @@ static_launchers = st.one_of(
     some({}, jax=some({}, command=commands)),
     some({}, command=commands),
 )
+entrypoints = some({}, entrypoint=st.lists(texts, max_size=3))
 launchers_over_ssh = st.one_of(
     some({}, deepspeed=some(_script, script=words)),
     some({}, mpi=some({name: _script[name] for name in ("launcher_args", "processes_per_node")}, command=commands)),
@@ -292,6 +295,13 @@ steps = st.lists(
     unique_by=(lambda step: str(step["name"]),
         lambda step: str(step.get("git", step)["path"] if "git" in step else step["name"])),
 ).filter(lambda found: all(step["name"] != "main" for step in found))  # fmt: skip
+not_of_volcano: dict[str, st.SearchStrategy[Any]] = {
+    "clean_pods": st.sampled_from(["none", "all"]),
+    "restart": some(
+        {"when": st.sampled_from(["never", "on-failure", "3 times"]), "exit_codes": st.just([42])},
+        ignore=st.just("disruption"),
+    ).filter(lambda rule: rule.get("when") != "never" or "exit_codes" not in rule),
+}
 experiment_fields: dict[str, st.SearchStrategy[Any]] = {
     "backend": st.just("volcano"),
     "image_pull_policy": st.sampled_from(["Always", "IfNotPresent", "Never"]),

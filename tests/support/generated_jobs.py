@@ -47,9 +47,10 @@ def _static(draw: Draw) -> dict[str, Any]:
         {"command": COMMAND},
         {"jax": {"command": COMMAND}},
         {"torchrun": {"script": "/app/train.py"}},
+        {"entrypoint": ["--epochs", "3"]},
     ]
     launcher = draw(st.sampled_from(every))
-    return {"launcher": launcher, "roles": _ranked(draw)}
+    return {"launcher": launcher, "roles": (_one_role if "entrypoint" in launcher else _ranked)(draw)}
 
 
 def _elastic(draw: Draw) -> dict[str, Any]:
@@ -85,10 +86,11 @@ _role: dict[str, st.SearchStrategy[Any]] = {
     "accelerators": st.just({"a800": 1}),
     "init": st.just([{"name": "first", "command": ["first"]}]),
 }
-_extra = some(
-    {**_role, "min_available": st.just(0)}, replicas=st.sampled_from([0, 1, 2]), ranked=st.just(False),
-    command=st.just(COMMAND)
-)  # fmt: skip
+_extra = st.builds(
+    dict.__or__,
+    some({**_role, "min_available": st.just(0)}, replicas=st.sampled_from([0, 1, 2]), ranked=st.just(False)),
+    st.sampled_from([{"command": COMMAND}, {"args": ["--watch"]}]),
+)
 _job: dict[str, st.SearchStrategy[Any]] = {
     "restart": restarts,
     "max_retry": st.sampled_from([1, 2, 5]),

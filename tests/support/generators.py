@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.support.generated_fields import (
     MAXIMUM,
     commands,
+    entrypoints,
     experiment_fields,
     extra_roles,
     images,
@@ -22,6 +23,7 @@ from tests.support.generated_fields import (
     launchers_over_ssh,
     launching_roles,
     names,
+    not_of_volcano,
     ranked_roles,
     role_names,
     served_roles,
@@ -63,6 +65,7 @@ ENVIRONMENT: dict[str, Any] = {
         "service_accounts": ["trainer"],
         "host_network": True,
         "host_paths": ["/mnt/disks"],
+        "resources": ["smarter-devices.io/fuse", "x.y/Z_z.9", "d" * 60 + ".example.com/n"],
         "max_accelerators": 512,
         "waivable": {"TF-IMG-1": ["team-lead", "other-lead"], "TF-IMG-2": ["team-lead"]},
     },
@@ -87,6 +90,12 @@ def _static(draw: st.DrawFn) -> dict[str, Any]:
         for role in ranked.values():
             role["accelerators"] = {"a800": draw(st.sampled_from([1, 8]))}
     return {"launcher": launcher, "roles": _ordered(draw, ranked, _extras(draw, ranked))}
+
+
+def _entrypoint(draw: st.DrawFn) -> dict[str, Any]:
+    """The image's own program runs in the pods of one ranked role."""
+    ranked = {draw(role_names): draw(served_roles)}
+    return {"launcher": draw(entrypoints), "roles": _ordered(draw, ranked, _extras(draw, ranked))}
 
 
 def _elastic(draw: st.DrawFn) -> dict[str, Any]:
@@ -123,20 +132,26 @@ def _tensorflow(draw: st.DrawFn) -> dict[str, Any]:
     return {"launcher": {"tensorflow": made}, "roles": ranked | _extras(draw, ranked, 1)}
 
 
-_KINDS = {"static": _static, "elastic": _elastic, "over_ssh": _over_ssh, "tensorflow": _tensorflow}
+_KINDS = {
+    "static": _static,
+    "elastic": _elastic,
+    "over_ssh": _over_ssh,
+    "tensorflow": _tensorflow,
+    "entrypoint": _entrypoint,
+}
 
 
 def _connect(draw: st.DrawFn, data: dict[str, Any], kind: str) -> None:
     """How the pods reach each other, as far as the launcher lets them."""
     network = data.get("network", {})
-    if draw(st.integers(0, 2)) == 0:
+    if kind != "entrypoint" and draw(st.integers(0, 2)) == 0:
         data["ssh"] = draw(ssh)
     if kind == "elastic":
         return
     per_replica = network.get("host", False) and draw(st.booleans())
     if per_replica:
         network["ports"] = "per-replica"
-    if draw(st.booleans()) and not (kind == "over_ssh" and network.get("host", False)):
+    if draw(st.booleans()) and not (kind in ("over_ssh", "entrypoint") and network.get("host", False)):
         data["network"] = {**network, "addresses": "service"}
 
 
@@ -161,6 +176,8 @@ def experiments(draw: st.DrawFn) -> dict[str, Any]:
     policies = [found for found in (data, *data["roles"].values()) if "policies" in found]
     if kind != "elastic" and not policies and draw(st.integers(0, 4)) == 0:
         data["restart"] = "all-when-evicted"
+    if draw(st.integers(0, 5)) == 0:
+        data |= draw(some(not_of_volcano))
     for role in data["roles"].values():
         words = role.get("restart", data.get("restart"))
         if not str(words).endswith("times") and draw(st.booleans()):

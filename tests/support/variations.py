@@ -31,6 +31,7 @@ _OTHER_TOLERATION: dict[str, Any] = {"0.key": "other", "0.value": "other", "0.to
 _POLICIES = [{"action": "RestartJob", "event": "PodPending", "timeout": "5m"}, {"action": "AbortJob", "exit_code": 7}]
 _OTHER_POLICIES: dict[str, Any] = {"0.action": "RestartPod", "0.event": "Unknown", "0.timeout": "6m", "1.exit_code": 8}
 _OTHER_RESTART = {"when": "3 times", "exit_codes": [42, "128-255"], "ignore": "disruption"}
+_OTHER_SCRIPT = {"script": "other.py", "args": ["--other"], "launcher_args": ["--other"], "processes_per_node": 2}
 _GIT = {
     "repository": "git@git.example.com:vision/sdxl.git",
     "commit": "0" * 40,
@@ -317,10 +318,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         },
         {
             "launcher.torchrun": {"script": "other.py"},
-            "launcher.torchrun.script": "other.py",
-            "launcher.torchrun.args": ["--other"],
-            "launcher.torchrun.launcher_args": ["--other"],
-            "launcher.torchrun.processes_per_node": 2,
+            **_below("launcher.torchrun", _OTHER_SCRIPT),
             "launcher.torchrun.elastic": ABSENT,
             "launcher.torchrun.elastic.min_nodes": 2,
             "launcher.torchrun.elastic.max_nodes": 5,
@@ -332,10 +330,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"roles": _ROLES, "launcher": {"accelerate": {"script": "train.py"}}},
         {
             "launcher.accelerate": {"script": "other.py"},
-            "launcher.accelerate.script": "other.py",
-            "launcher.accelerate.args": ["--other"],
-            "launcher.accelerate.launcher_args": ["--other"],
-            "launcher.accelerate.processes_per_node": 2,
+            **_below("launcher.accelerate", _OTHER_SCRIPT),
             "launcher.accelerate.rdzv_backend": "c10d",
         },
     ),
@@ -343,10 +338,7 @@ _EXPERIMENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"roles": _LAUNCHING, "launcher": {"deepspeed": {"script": "train.py", "role": "launcher"}}},
         {
             "launcher.deepspeed": {"script": "other.py", "role": "launcher"},
-            "launcher.deepspeed.script": "other.py",
-            "launcher.deepspeed.args": ["--other"],
-            "launcher.deepspeed.launcher_args": ["--other"],
-            "launcher.deepspeed.processes_per_node": 2,
+            **_below("launcher.deepspeed", _OTHER_SCRIPT),
         },
     ),
     (

@@ -79,7 +79,7 @@ def _operators() -> Iterator[str]:
 
 
 def _admissions() -> Iterator[tuple[str, ...]]:
-    for name in defaults.QUEUE_SYSTEMS:
+    for name in defaults.ADMITS:
         words = ("yes" if name in backend.ADMISSIONS else "refused" for backend in BACKENDS.values())
         yield (f"`{name}`", *words)
 

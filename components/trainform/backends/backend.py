@@ -22,7 +22,8 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -166,38 +167,16 @@ class Existing(Struct, frozen=True):
     problems: Callable[[dict[str, Any]], Iterable[tuple[str, str]]]
 
 
-class OtherOperator(Struct, frozen=True):
-    """An operator for one kind of a backend's jobs. project: its name. without: the line to write in an
-    environment without this operator."""
-
-    project: str
-    api_version: str
-    plural: str
-    without: str
-
-
 class Backend(abc.ABC):
-    """One operator. Every operator must define the abstract methods; the others have defaults that suit most operators.
+    """One way to run jobs. Every backend must define the abstract methods; the others have defaults that suit most.
 
     The job object is the manifest with the key `job`.
     """
 
     # --- the operator in a cluster
 
-    PROJECT: ClassVar[str]
-    """The name of the operator's project, for a message that asks to install it."""
-
-    DOMAIN: ClassVar[str]
-    """The end of the names of the operator's custom resource definitions."""
-
-    API_VERSION: ClassVar[str]
-    """API group and version of the objects that are rendered for it."""
-
-    PLURALS: ClassVar[tuple[str, ...]]
-    """Resources of that API group that `pulumi up` of an experiment may create."""
-
-    OTHERS: ClassVar[tuple[OtherOperator, ...]] = ()
-    """Other operators that run some of its jobs."""
+    OPERATORS: ClassVar[tuple[Operator, ...]]
+    """Those that run its jobs; the first is the main one."""
 
     MAKES_GANGS: ClassVar[bool] = False
     """True if trainform renders the PodGroup of a job, because the operator does not make it."""
@@ -241,7 +220,7 @@ class Backend(abc.ABC):
     """The values of the environment's `admission` that its jobs support."""
 
     SPLITS_LAUNCHER: ClassVar[bool] = True
-    """True if pods with different programs need different templates (`plan.split`)."""
+    """True if pods with different programs need different templates (`plan.split_launcher`)."""
 
     IN_PLACE: ClassVar[tuple[str, ...]] = ()
     """Paths of the job object that can change while the job runs (`immutable_part`). The hash of everything else is the
@@ -269,6 +248,10 @@ class Backend(abc.ABC):
     def groups(self, experiment: Experiment) -> dict[str, str]:
         """Return the operator's name for each role, a part of the names of its pods. Default: the role's name."""
         return {name: name for name in experiment.roles}
+
+    def operator(self, experiment: Experiment, environment: Environment) -> Operator:
+        """Return the operator that runs the experiment's job. Default: the main one."""
+        return self.OPERATORS[0]
 
     @abc.abstractmethod
     def naming(self, experiment: Experiment, environment: Environment) -> Naming:

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import GROUP_ANNOTATION, PRIORITY_LABEL, QUEUE_ANNOTATION, QUEUE_LABEL
 from trainform.backends.backend import Backend, pods_of
-from trainform.backends.gangs import GROUP_ANNOTATION, PRIORITY_LABEL, QUEUE_ANNOTATION, QUEUE_LABEL
 from trainform.manifests.manifest import Manifest, mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan

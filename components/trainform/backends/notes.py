@@ -28,6 +28,7 @@ NOTES = {
     "workers fail when it is full; write `shared_memory` with a size",
     "ttl": "ttl: the job is deleted {seconds} s after its end, and the next `pulumi up` after a `pulumi refresh` "
     "makes it again and trains again; leave it out to keep the job",
+    "ttl-of-pods": "ttl: {operator} deletes only the pod of the launcher; the MPIJob stays",
     "no-end": "nothing ends this job when the role {role} completes: the pods of {others} run until they end by "
     "themselves, or until the job is deleted; remove the policy that replaces the plan's policy",
     "patched-end": "{fields}: the patch decides whether this job ends when the role {role} completes; if it does not, "
@@ -37,6 +38,8 @@ NOTES = {
     "for it; write it in `initContainers`, with `restartPolicy: Always`, to let it go with the others",
     "restarts": "role {role}: a container that fails is started again, however often, and nothing ends the job for "
     "it; write the policy `TaskFailed: TerminateJob` to end it at restart {number}",
+    "run-time": "max_run_time: each pod has this time, and one that is made again has all of it anew; write `restart: "
+    "never` to have the job end after it",
     "node-port": "role {role}: on the host network each of its {pods} pods declares the same port for the "
     "rendezvous, so each needs a node of its own; write `network.ports: per-replica` to let several run on one "
     "node",
@@ -84,8 +87,9 @@ def job_notes(
 
 
 def _ttl(plan: Plan) -> _Found:
-    if plan.ttl_seconds is not None and plan.naming.mpi_job != "v2beta1":  # which has its own note
-        yield "ttl", {"seconds": plan.ttl_seconds}
+    if plan.ttl_seconds is not None:
+        code = "ttl-of-pods" if plan.operator.keeps_job else "ttl"
+        yield code, {"seconds": plan.ttl_seconds, "operator": plan.operator.project}
 
 
 def _without_shared_memory(plan: Plan, templates: Sequence[Template]) -> _Found:

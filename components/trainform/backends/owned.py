@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from trainform.backends.backend import Place
 from trainform.backends.support import is_one_of
-from trainform.manifests.manifest import Manifest, mapping, mappings, quantity
+from trainform.manifests.manifest import CLAIM, Manifest, mapping, mappings, quantity
 from trainform.manifests.templates import Template, resource_amounts
 from trainform.rules.experiment import OWN_LABELS, reserved
 
@@ -130,7 +130,7 @@ def object_changes(manifest: Manifest, patched: dict[str, Any], reads: Collectio
         before, after = (mapping(body.get("metadata")).get(name) for body in (rendered, patched))
         if before != after:
             yield Change(("metadata", name), before, after)
-    of_kind = _OF_STORAGE if rendered["kind"] == "PersistentVolumeClaim" else ()
+    of_kind = _OF_STORAGE if rendered["kind"] == CLAIM else ()
     yield from _metadata_changes((), rendered, patched, {*reads, *of_kind})
     for place, template in pod_templates(rendered):
         yield from _metadata_changes(place, template, mapping(value_at(patched, place)), ())

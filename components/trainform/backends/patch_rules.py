@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.admission import GROUP_ANNOTATION, SCHEDULER, TASK_ANNOTATION
 from trainform.backends.backend import Backend, Place
-from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, TASK_ANNOTATION
 from trainform.backends.owned import (
     ROLES,
     SECRET_FIELDS,

@@ -164,6 +164,9 @@ def _role(plan: Plan, role: RolePlan, width: int) -> Iterator[str]:
         "ports": wrapped(", ".join(_ports(role)), room),
         "before": [line for index, step in enumerate(role.init) for line in _step(role, index, step, room)],
         "runs": wrapped(" ".join(runs), room),
+        "folder": [] if role.working_dir is None else wrapped(role.working_dir, room),
+        "to end": [] if role.grace_seconds is None else [f"{role.grace_seconds} s after SIGTERM"],
+        "nodes": [line for text in _nodes(role) for line in wrapped(text, room)],
     }
     for label, lines in rows.items():
         yield from _labelled(label, lines)
@@ -208,6 +211,11 @@ def _each(role: RolePlan) -> Iterable[str]:
             yield f"{resource} {request}" if limit == request else f"{resource} {request} (limit {limit})"
     if role.shared_memory is not None:
         yield f"shared memory {role.shared_memory}"
+
+
+def _nodes(role: RolePlan) -> Iterable[str]:
+    for word in ("require", "avoid", "prefer") if role.node_affinity is not None else ():
+        yield from (f"{word} {key}: {', '.join(values)}" for key, values in getattr(role.node_affinity, word).items())
 
 
 def _ranks(role: RolePlan) -> str:
@@ -314,6 +322,8 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
         yield "Hosts", f"{slots}{f' and {len(plan.hosts) - 3} more' if len(plan.hosts) > 3 else ''}"
     if plan.ends_with:
         yield "Ends", f"with {' or '.join(ending.pods for ending in plan.ends_with)}"
+    if plan.max_run_seconds is not None:
+        yield "Time", f"at most {plan.max_run_seconds} s"
     totals = [f"{plan.totals.pods} pods", accelerators if accelerators else "no accelerators"]
     totals += [f"cpu {plan.totals.cpu}"] if plan.totals.cpu else []
     totals += [f"memory {plan.totals.memory}"] if plan.totals.memory else []

@@ -30,7 +30,8 @@ FAILING_COMMAND = "false"
 """A command that fails. `eval ""` succeeds, and the shell would continue with the user's own cluster and stacks."""
 
 ENVIRONMENT = (
-    f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context. Default: as the last time, else two "
+    f"{WHICH_ENVIRONMENT} The sandbox gets its nodes, storage classes and context, and its operators make gangs if "
+    "its `admission` is volcano. Default: as the last time, else two "
     "nodes without accelerators."
 )
 FOLDER = "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox next to the nearest Pulumi.yaml."

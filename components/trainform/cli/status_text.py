@@ -26,12 +26,13 @@ COLUMNS = ("pod", "rank", "state", "restarts", "last output", "node")
 GROUPS = ("pods", "role", "state", "restarts", "last output", "nodes")
 
 
-def sections(found: JobStatus) -> list[Section]:
-    """Return the parts of the status, the most important first."""
+def sections(found: JobStatus, error: str = "") -> list[Section]:
+    """Return the parts of the status, the most important first. error: why there is no newer one."""
     title = found.stack.rpartition("/")[2] or f"{found.experiment} in {found.environment}"
     return bounded(
         [
             Section(title, (_header(found),), _verdict(found)),
+            Section("Not connected", (Item(f"Read at {found.read_at}. Trying again: {error}"),) if error else ()),
             Section("Why it waits", tuple(map(_reason, found.reasons))),
             Section("Why it failed", () if found.failure is None else (_failure(found.failure),)),
             Section("Pods", tuple(_pods(found))),
@@ -79,7 +80,7 @@ def _reason(reason: Reason) -> Item:
     )
     rows = [Row("held by", text) for text in held]
     rows += [Row("fix", reason.fix)] if reason.fix else []
-    return Item(sentence(reason.text), tuple(rows), where=reason.object)
+    return Item(sentence(reason.text), tuple(rows), code=reason.code, where=reason.object)
 
 
 def _failure(failure: Failure) -> Item:

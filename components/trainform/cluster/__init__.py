@@ -2,5 +2,5 @@
 
 __all__ = [
     "amounts", "api", "budgets", "client", "dry_run", "facts", "identity", "live", "live_drift", "live_objects",
-    "operators", "outcome", "phases", "preflight", "streams", "survey",
+    "operators", "outcome", "phases", "pod_references", "preflight", "streams", "survey",
 ]  # fmt: skip

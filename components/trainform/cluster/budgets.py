@@ -97,17 +97,19 @@ def nested_cohorts(body: Any) -> tuple[str, ...]:
     return (name, str(parent)) if parent else (name,) if _quotas(body) else ()
 
 
-def reserved(body: Any) -> tuple[str, str, Amounts] | None:
-    """Return the ClusterQueue, the job (NAMESPACE/NAME) and the reserved resources; None if it holds nothing."""
+def reserved(body: Any) -> tuple[str, str, str, Amounts] | None:
+    """Return the ClusterQueue, the job (NAMESPACE/NAME), its UID and the reserved resources; None if it holds
+    nothing."""
     metadata, status = mapping(mapping(body).get("metadata")), mapping(mapping(body).get("status"))
     admission = mapping(status.get("admission"))
     conditions = {each.get("type"): each.get("status") for each in mappings(status.get("conditions"))}
     if not admission or conditions.get("Finished") == "True":
         return None
     namespace, name = _place(body)
-    owners = [str(owner.get("name")) for owner in mappings(metadata.get("ownerReferences")) if owner.get("controller")]
+    owners = [owner for owner in mappings(metadata.get("ownerReferences")) if owner.get("controller")]
+    owner = {"name": name, **(owners[0] if owners else {})}
     used = summed(amounts_of(each.get("resourceUsage")) for each in mappings(admission.get("podSetAssignments")))
-    return str(admission.get("clusterQueue", "")), f"{namespace}/{[*owners, name][0]}", used
+    return str(admission.get("clusterQueue", "")), f"{namespace}/{owner['name']}", str(owner.get("uid", "")), used
 
 
 KUEUE_LISTS: Mapping[str, Callable[[Any], Any]] = {
@@ -123,12 +125,14 @@ def kueue(
     local_queues: Iterable[tuple[str, str, str]],
     cluster_queues: Iterable[LiveClusterQueue],
     cohorts: Iterable[tuple[str, ...]],
-    workloads: Iterable[tuple[str, str, Amounts] | None],
+    workloads: Iterable[tuple[str, str, str, Amounts] | None],
 ) -> LiveKueue:
     """Return the facts of Kueue from its four lists."""
     local_queues, nested = [*local_queues], {name for names in cohorts for name in names}
     held: dict[str, dict[str, Amounts]] = {}
-    for name, job, amounts in filter(None, workloads):
+    uids: dict[str, str] = {}
+    for name, job, uid, amounts in filter(None, workloads):
+        uids[uid] = job
         jobs = held.setdefault(name, {})
         jobs[job] = summed([jobs.get(job, {}), amounts])
     queues = (
@@ -143,6 +147,7 @@ def kueue(
         {key: name for key, name, _ in local_queues},
         tuple(sorted(queues, key=lambda queue: queue.name)),
         {key: policy for key, _, policy in local_queues if policy},
+        uids,
     )
 
 

@@ -24,7 +24,7 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.console.secrets import masked_line
 from trainform.errors import ClusterError, Problem, without_credentials
 from trainform.job.render import override_paths
-from trainform.manifests.manifest import Manifest, mapping, mappings, resource_name
+from trainform.manifests.manifest import CLAIM, Manifest, mapping, mappings, resource_name
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 
@@ -124,7 +124,7 @@ def _declaration(manifest: Manifest, stack: StackContext, *, in_job: bool) -> tu
     """Return the field that declares an object, and what to do if the server refuses a change of it; "" for none."""
     kind, metadata = manifest.body["kind"], manifest.body["metadata"]
     name = metadata["name"]
-    if kind == "PersistentVolumeClaim":
+    if kind == CLAIM:
         path = f"{'storage' if in_job else 'claims'}.{manifest.key.removeprefix('claim-')}.size"
         return path, "write the size that the claim has, or create a second claim under another name"
     if kind == "PriorityClass":

@@ -77,11 +77,13 @@ class LiveClusterQueue(Struct, frozen=True):
 
 
 class LiveKueue(Struct, frozen=True):
-    """The queues of Kueue. local_queues: NAMESPACE/NAME to ClusterQueue. stopped: NAMESPACE/NAME to the stop policy."""
+    """The queues of Kueue. local_queues: NAMESPACE/NAME to ClusterQueue. stopped: NAMESPACE/NAME to the stop policy.
+    jobs: the UIDs of jobs that hold something to NAMESPACE/NAME."""
 
     local_queues: Mapping[str, str]
     cluster_queues: tuple[LiveClusterQueue, ...]
     stopped: Mapping[str, str] = {}
+    jobs: Mapping[str, str] = {}
 
 
 NO_HOLDERS = "what other jobs hold"

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.admission import GROUP_ANNOTATION, PREEMPTABLE, QUEUE_ANNOTATION
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import GROUP_ANNOTATION, PREEMPTABLE, QUEUE_ANNOTATION
 from trainform.cluster.amounts import POD_SLOTS, Amounts, all_spelled, summed
 from trainform.cluster.facts import LiveNode, LiveQueue
 from trainform.cluster.phases import ENDED_PODS, PodState, pod_state

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import Any, Self
 
 from trainform import defaults
-from trainform.backends.gangs import API_VERSION as QUEUE_API
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
 from trainform.cluster.amounts import Amounts, all_spelled, summed
 from trainform.cluster.api import ClusterApi, labelled, start_threads
@@ -54,12 +54,12 @@ class LiveReads:
         self.not_read: dict[str, str] = {}
         self._lists: dict[str, Future[list[Any]]] = {}
         self._objects: dict[Key, Future[dict[str, Any] | None]] = {}
-        self._list("nodes", "/api/v1/nodes", free_node)
-        self._list("pods", "/api/v1/pods", pod_reader(), NOT_ENDED)
-        self._list("queues", f"/apis/{QUEUE_API}/queues", budgets.queue)
-        self._list("pod groups", f"/apis/{QUEUE_API}/podgroups", budgets.pod_group)
+        self.start_list("nodes", "/api/v1/nodes", free_node)
+        self.start_list("pods", "/api/v1/pods", pod_reader(), NOT_ENDED)
+        self.start_list("queues", f"/apis/{QUEUE_API}/queues", budgets.queue)
+        self.start_list("pod groups", f"/apis/{QUEUE_API}/podgroups", budgets.pod_group)
         for name in self.kueue:
-            self._list(name, f"/apis/{KUEUE.api_version}/{name}", budgets.KUEUE_LISTS[name])
+            self.start_list(name, f"/apis/{KUEUE.api_version}/{name}", budgets.KUEUE_LISTS[name])
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +72,7 @@ class LiveReads:
     def list_deployed(self, environment: str, namespace: str) -> None:
         """Start to read which stacks are deployed in the environment."""
         keep = labelled({defaults.ENVIRONMENT_LABEL: environment}, f"!{defaults.REVISION_LABEL}")
-        self._list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
+        self.start_list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
 
     def facts(
         self, jobs: Sequence[RequestedJob] = (), queues: Iterable[str] = (), objects: Sequence[AppliedObject] = ()
@@ -93,12 +93,15 @@ class LiveReads:
             here = [job for job in jobs if self.namespace_of(job.object) == namespace]
             pods = path_of("Pod", namespace)
             if here:
-                self._list(f"pods of {namespace}", pods, pod_reader(), _selector(here))
-            self._list(f"resource quotas of {namespace}", f"{pods.removesuffix('pods')}resourcequotas", budgets.quota)
+                self.start_list(f"pods of {namespace}", pods, pod_reader(), _selector(here))
+            quotas = f"{pods.removesuffix('pods')}resourcequotas"
+            self.start_list(f"resource quotas of {namespace}", quotas, budgets.quota)
 
-    def _list(
+    def start_list(
         self, name: str, path: str, keep: Callable[[Any], Any], parameters: Mapping[str, str] | None = None
     ) -> None:
+        """Start to read a list. `result` returns what `keep` returns for each object."""
+
         def read(path: str) -> list[Any]:
             return self._reader.result().api.find_all(path, f"list {name}", keep, parameters)
 

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.backend import Backend
-from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
 from trainform.cluster.live_drift import SECRETS
 from trainform.cluster.operators import KUEUE
@@ -85,12 +85,12 @@ def _root(api_version: str) -> str:
 
 
 def job_collections(backend: Backend, namespace: str) -> list[str]:
-    """Return the paths of an operator's job objects: an operator serves one of the plurals of its backend."""
-    jobs = (
-        *((backend.API_VERSION, plural) for plural in backend.PLURALS),
-        *((other.api_version, other.plural) for other in backend.OTHERS),
-    )
-    return [collection(version, ServedKind(plural, namespaced=True), namespace) for version, plural in jobs]
+    """Return the paths of the job objects of a backend: its operator serves one of the plurals."""
+    return [
+        collection(operator.api_version, ServedKind(plural, namespaced=True), namespace)
+        for operator in backend.OPERATORS
+        for plural in operator.plurals
+    ]
 
 
 def find_job(api: ClusterApi, backend: Backend, namespace: str, name: str) -> dict[str, Any] | None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import pods_of
-from trainform.backends.gangs import QUEUE_LABEL
+from trainform.defaults import KUEUE
 from trainform.manifests.manifest import mapping, mappings
 
 
@@ -66,10 +67,14 @@ _RETRIES = ("retryCount", "restarts")  # of Volcano's Job and of JobSet
 
 
 def phase_of(
-    job: Mapping[str, Any] | None, pods: Mapping[PodState, int] | None, gang: Mapping[str, Any] | None = None
+    job: Mapping[str, Any] | None,
+    pods: Mapping[PodState, int] | None,
+    gang: Mapping[str, Any] | None = None,
+    admission: str = "",
 ) -> Phase:
     """Return the phase of a job. job: None if the cluster has none. pods: how many are in each state, of the job's
-    revision; None if they could not be read. gang: its PodGroup, or Kueue's Workload."""
+    revision; None if they could not be read. gang: its PodGroup, or Kueue's Workload. admission: of the environment, if
+    it is known."""
     status = mapping(mapping(job).get("status"))
     word = reported(status)
     end = _ENDS.get(word)
@@ -80,13 +85,14 @@ def phase_of(
     placed = sum(number[state] for state in PLACED)
     runs = number[PodState.RUNNING] > 0 and _is_whole(job, number, gang)
     fails = number[PodState.FAILED] > 0
+    kueue = admission == KUEUE or QUEUE_LABEL in mapping(mapping(mapping(job).get("metadata")).get("labels"))
     again = word == _RESTARTING or fails or number[PodState.RESTARTING] > 0 or restarts_of_job(status) > 0
     rules = (
         (not live and end is not None, end),
         (not live and job is None, Phase.GONE),
         (job is None or end is not None or word in _ON_THE_WAY or _is_deleted(job), Phase.ENDING),
         (number[PodState.LOST] > 0, Phase.UNKNOWN),
-        (is_suspended(job), Phase.ENDING if live else Phase.QUEUED if _is_kueues(job, gang) else Phase.SUSPENDED),
+        (is_suspended(job), Phase.ENDING if live else Phase.QUEUED if kueue else Phase.SUSPENDED),
         (runs, Phase.RUNNING),
         (placed > 0, Phase.RESTARTING if again else Phase.STARTING),
         (number[PodState.WAITING] > 0, Phase.QUEUED),
@@ -118,11 +124,6 @@ def is_suspended(job: Any) -> bool:
     """Return True if the job object asks its operator to run no pods."""
     spec = mapping(mapping(job).get("spec"))
     return spec.get("suspend") is True or mapping(spec.get("runPolicy")).get("suspend") is True
-
-
-def _is_kueues(job: Any, gang: Any) -> bool:
-    labels = mapping(mapping(mapping(job).get("metadata")).get("labels"))
-    return QUEUE_LABEL in labels or mapping(gang).get("kind") == "Workload"
 
 
 def _is_deleted(body: Any) -> bool:

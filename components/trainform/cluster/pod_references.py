@@ -13,12 +13,11 @@ from trainform.cluster.field_places import Place, experiment_field
 from trainform.cluster.live_objects import path_of
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.errors import Problem
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.manifests.templates import Template, named_objects
 from trainform.plan.model import Plan
 
-CLAIM = "PersistentVolumeClaim"
 _CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass")
 _POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",
@@ -105,7 +104,7 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
         return Outcome(warnings=[warning])
     if answer.missing:
         place = "" if kind in _CLUSTER_SCOPED else f" in {namespace}"
-        fix = stack.fix(kind, name, environment, _creation(reference, namespace))
+        fix = stack.fix(kind, name, environment, creation(reference, namespace))
         return Outcome([Problem(path, name, f"the {kind} {name} does not exist{place}", fix)])
     if not answer.found:
         reason = "this account has no permission to read it" if answer.forbidden else f"status {answer.status}"
@@ -120,7 +119,8 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
     return Outcome([Problem(path, None, f"the {kind} {name} in {namespace} has no key {', '.join(missing)}", add)])
 
 
-def _creation(reference: Reference, namespace: str) -> str:
+def creation(reference: Reference, namespace: str) -> str:
+    """Return the command that creates the object, or what to do instead."""
     kind, name, keys, _, as_files = reference
     if kind == "ServiceAccount":
         return f"create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name"
@@ -129,5 +129,5 @@ def _creation(reference: Reference, namespace: str) -> str:
     # a literal value of a Secret would stay in the shell's history
     given = "--from-file={}=FILE" if as_files or kind == "Secret" else "--from-literal={}=…"
     words = " ".join(given.format(key) for key in (keys or ("KEY",)))
-    expected = "; if the program makes it, name it in expected_secrets"
+    expected = "; a Pulumi program that creates it names it in `expected_secrets`"
     return f"create it: kubectl create {_CREATE[kind]} {name} -n {namespace} {words}{expected}"

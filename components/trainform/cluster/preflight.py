@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,12 +23,12 @@ from trainform.cluster.live_objects import ServedKind, collection, find_job, pat
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.errors import ClusterError
-from trainform.manifests.manifest import Manifest, mapping, mappings
+from trainform.manifests.manifest import CLAIM, Manifest, mapping, mappings
 from trainform.plan.model import Plan
+from trainform.plan.operator import Operator
 from trainform.plan.record import read_record, unmark
 from trainform.spec.quantities import amount
 
-CLAIM = "PersistentVolumeClaim"
 NODE_SELECTOR, GIB = "scheduler.alpha.kubernetes.io/node-selector", 2**30
 JUDGED_HERE = (CLAIM, "PriorityClass")
 OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LABEL)
@@ -48,9 +48,8 @@ def check_job(
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
     claims = sorted({mount.claim for role in plan.roles for mount in role.mounts if mount.claim is not None})
     namespace = cluster.get("Namespace", plan.namespace)
-    job = next((manifest.body for manifest in manifests if manifest.is_job), {})
     checks: list[Callable[[], Outcome]] = [
-        partial(_crds, cluster, crds, job, plan.naming.mpi_job),
+        partial(_crds, cluster, crds, plan.operator),
         partial(_namespace, cluster, namespace, plan.namespace, plan.environment, stack),
         partial(_queue, cluster, plan, stack),
         partial(_references, cluster, plan, stack),
@@ -233,26 +232,25 @@ def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack
 # --- objects of other owners
 
 
-def _crds(cluster: Cluster, crds: tuple[str, ...], job: Mapping[str, Any] = {}, mpi_job: str = "") -> Outcome:
-    """Check that each definition exists, and that the job's one serves its API version. mpi_job: the environment's
-    version, for an MPIJob."""
-    version = str(job.get("apiVersion", ""))
-    outcome = Outcome()
-    for name in crds:
-        found, project = cluster.get("CustomResourceDefinition", name), project_of(name, version)
-        spec = mapping(found.body.get("spec")) if found.found else {}
-        served = [str(each.get("name")) for each in mappings(spec.get("versions")) if each.get("served")]
-        is_job = mapping(spec.get("names")).get("kind") == job.get("kind") and version.startswith(
-            f"{spec.get('group')}/"
-        )
-        if found.missing:
-            reason = f"{cluster.cluster_name} has no {name}"
-            outcome += refused(reason, f"install {project} there, or choose another cluster")
-        elif is_job and version.partition("/")[2] not in served:
-            reason = f"{cluster.cluster_name} serves {name} as {', '.join(served)}, and this job is {version}"
-            fix = f"write `mpi_job: {served[0]}` in the environment" if mpi_job and served else f"install {project}"
-            outcome += refused(reason, f"{fix}, or choose another cluster")
-    return outcome
+def _crds(cluster: Cluster, crds: tuple[str, ...], operator: Operator | None = None) -> Outcome:
+    return sum((_crd(cluster, name, operator) for name in crds), Outcome())
+
+
+def _crd(cluster: Cluster, name: str, operator: Operator | None) -> Outcome:
+    """Check that the definition exists, and that one of the job's operator serves the version of the job."""
+    found, version = cluster.get("CustomResourceDefinition", name), "" if operator is None else operator.api_version
+    project = project_of(name, version)
+    if found.missing:
+        reason = f"{cluster.cluster_name} has no {name}"
+        return refused(reason, f"install {project} there, or choose another cluster")
+    versions = mappings(mapping(found.body.get("spec")).get("versions")) if found.found else []
+    served = [str(each.get("name")) for each in versions if each.get("served")]
+    if operator is None or name not in operator.crds or not versions or version.rpartition("/")[2] in served:
+        return Outcome()
+    reason = f"{cluster.cluster_name} serves {name} as {', '.join(served)}, and this job is {version}"
+    by_field = operator.mpi_job and served
+    fix = f"write `mpi_job: {served[0]}` in the environment" if by_field else f"install {project}"
+    return refused(reason, f"{fix}, or choose another cluster")
 
 
 def _namespace(cluster: Cluster, found: Answer, namespace: str, environment: str, stack: StackContext) -> Outcome:

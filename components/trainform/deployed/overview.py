@@ -20,6 +20,7 @@ from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import mapping, mappings
+from trainform.plan.record import Record
 from trainform.spec.environment import Environment, HourlyCost, hourly_cost
 from trainform.spec.release import digest
 
@@ -97,7 +98,7 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
     if record is None or live is None:
         reason = "" if deployed.unreadable is None else deployed.unreadable.message
         return structs.replace(row, unreadable=reason)
-    phase, created = live.job(record.job, (deployed.experiment, record.revision))
+    phase, created = live.job(record, deployed.experiment)
     accelerators = accelerators_of_roles(record.experiment.get("roles"))
     return structs.replace(
         row,
@@ -145,12 +146,13 @@ class _Live:
             for pod in pods:
                 self._pods[_job_of(pod)][pod_state(pod)] += 1
 
-    def job(self, name: str, job: Job) -> tuple[Phase, str]:
+    def job(self, record: Record, experiment: str) -> tuple[Phase, str]:
         """Return the phase of the job object, and its creation time."""
-        body = self._jobs.get(name)
+        body = self._jobs.get(record.job)
         if body is None and self._unread:
             return Phase.UNKNOWN, ""
-        phase = phase_of(body, None if self._pods is None else self._pods[job])
+        pods = None if self._pods is None else self._pods[experiment, record.revision]
+        phase = phase_of(body, pods, admission=record.admission)
         return phase, "" if body is None else str(body["metadata"].get("creationTimestamp", ""))
 
     def waits(self, name: str) -> str:

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.admission import CRDS as QUEUE_CRDS
+from trainform.backends.admission import admission_problems, queue_manifest
 from trainform.backends.backend import BACKENDS, Backend, places, without_paths
-from trainform.backends.gangs import CRDS as QUEUE_CRDS
-from trainform.backends.gangs import admission_problems, queue_manifest
 from trainform.backends.judged import judged_job, with_waivers
 from trainform.backends.notes import job_notes, patched_endings
 from trainform.backends.refusals import program_problems, size_problems, support_problems
@@ -42,7 +42,7 @@ from trainform.plan.images import map_registries, mapped_images
 from trainform.plan.inputs import job_record
 from trainform.plan.model import Plan
 from trainform.plan.record import record_notes
-from trainform.plan.split import in_file, name_origin, split_launcher, split_parts, split_role
+from trainform.plan.split_launcher import in_file, name_origin, split_launcher, split_parts, split_role
 from trainform.rules.experiment import plan_problems
 from trainform.rules.limits.origins import problem_of
 from trainform.rules.limits.rule import Judged
@@ -67,9 +67,10 @@ def draft_plan(experiment: Experiment, environment: Environment, run: int = 1, r
     backend = BACKENDS[chosen_backend(experiment, environment)]
     split = split_role(experiment) if backend.SPLITS_LAUNCHER else None
     experiment = experiment if split is None else split_launcher(experiment, split)
+    operator = backend.operator(experiment, environment)
     naming, groups = backend.naming(experiment, environment), backend.groups(experiment)
     pulled = map_registries(experiment, environment.registries)
-    plan = build_plan(pulled, environment, run, revision, naming=naming, groups=groups)
+    plan = build_plan(pulled, environment, run, revision, operator=operator, naming=naming, groups=groups)
     plan = plan if split is None else name_origin(plan, split)
     return structs.replace(plan, images=mapped_images(experiment, environment.registries))
 

@@ -6,7 +6,7 @@ from graphlib import TopologicalSorter
 
 from msgspec import Struct
 
-from trainform.backends.gangs import queue_manifest
+from trainform.backends.admission import queue_manifest
 from trainform.errors import InputError, Problem
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations
 from trainform.manifests.objects import claim, namespace, priority_class

@@ -21,6 +21,7 @@ from trainform import defaults
 from trainform.spec.libyaml import Dumper
 from trainform.spec.quantities import amount
 
+CLAIM = "PersistentVolumeClaim"
 FIELD_MANAGER = {"pulumi.com/patchFieldManager": "trainform"}
 RECORD_KEY = "deployed"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.manifests.manifest import RECORD_KEY, Component, Manifest, object_body, ownership, without_empty
+from trainform.manifests.manifest import CLAIM, RECORD_KEY, Component, Manifest, object_body, ownership, without_empty
 from trainform.plan.model import Plan, ReplicaService
 from trainform.plan.record import Record, record_name
 from trainform.plan.volumes import ClaimPlan
@@ -22,7 +22,7 @@ def claim(plan: ClaimPlan, namespace: str, labels: dict[str, str]) -> Manifest:
         "storageClassName": plan.storage_class,
         "resources": {"requests": {"storage": plan.request.size}},
     }
-    body = object_body("PersistentVolumeClaim", plan.name, namespace, labels, spec=without_empty(spec))
+    body = object_body(CLAIM, plan.name, namespace, labels, spec=without_empty(spec))
     return Manifest(f"claim-{plan.key}", body, keep=plan.request.keep, component=Component.STORAGE)
 
 
@@ -91,7 +91,6 @@ def experiment_labels(plan: Plan) -> dict[str, str]:
 
 def job_manifest(
     plan: Plan,
-    api_version: str,
     kind: str,
     spec: dict[str, Any],
     *,
@@ -104,7 +103,8 @@ def job_manifest(
     all_labels = {**plan.labels, **experiment_labels(plan), **({} if labels is None else labels)}
     all_annotations = {**plan.annotations, **({} if annotations is None else annotations)}
     all_labels[defaults.REVISION_LABEL] = plan.revision
-    body = object_body(kind, plan.job, plan.namespace, all_labels, all_annotations, api_version=api_version, spec=spec)
+    version = plan.operator.api_version
+    body = object_body(kind, plan.job, plan.namespace, all_labels, all_annotations, api_version=version, spec=spec)
     return Manifest("job", body, revision=plan.revision, late_refusals=late_refusals)
 
 

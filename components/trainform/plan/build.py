@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from trainform import defaults
 from trainform.plan.launch.launch import launch_files, needs_hosts, ssh_folder
 from trainform.plan.layout import Layout, lay_out, main_port, service_name
-from trainform.plan.model import Naming, Plan, QueuePlan, Rendezvous, ReplicaService, RuntimePlan, SshPlan
+from trainform.plan.model import Plan, QueuePlan, Rendezvous, ReplicaService, RuntimePlan, SshPlan
+from trainform.plan.operator import Naming, Operator
 from trainform.plan.roles import claim_name, plan_roles, total
 from trainform.plan.volumes import ClaimPlan, MountedFile
 from trainform.spec.environment import Environment
@@ -33,14 +34,15 @@ def build_plan(
     run: int = 1,
     revision: str = DRAFT_REVISION,
     *,
+    operator: Operator,
     naming: Naming,
     groups: Mapping[str, str],
 ) -> Plan:
     """Return the plan under this revision.
 
-    naming: the backend's names of pods and addresses. groups: the backend's word for each role. Every valid pair of
-    models has a plan: a name that the environment does not know is left out here and reported by `rules`, so that all
-    problems come at once.
+    operator: the backend's one that runs the job. naming: its names of pods and addresses. groups: the backend's word
+    for each role. Every valid pair of models has a plan: a name that the environment does not know is left out here and
+    reported by `rules`, so that all problems come at once.
     """
     layout = lay_out(experiment, environment, revision, naming, groups)
     roles = plan_roles(layout)
@@ -50,6 +52,7 @@ def build_plan(
         environment=environment.name,
         context=environment.cluster.context,
         backend=chosen_backend(experiment, environment),
+        operator=operator,
         naming=layout.naming,
         runtime=None if runtime is None else RuntimePlan(runtime.kind, runtime.name, runtime.content),
         admission=environment.admission,

@@ -117,7 +117,7 @@ def environment_part(
     for field, used in (
         ("backend", experiment.backend is None),
         ("rdma", experiment.network.rdma),
-        ("mpi_job", bool(plan.naming.mpi_job)),
+        ("mpi_job", bool(plan.operator.mpi_job)),
         ("workload_priorities", experiment.priority_class is not None),
     ):
         if not used:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.plan.model import Host, Naming, Port, World, group_name, job_name
+from trainform.plan.model import Host, Port, World, group_name, job_name
+from trainform.plan.operator import Naming
 from trainform.plan.world import (
     COMPLETED,
     ending_role,
@@ -206,6 +207,11 @@ class Layout(Struct, frozen=True, dict=True):
     def behind_services(self) -> bool:
         """Return True if Services are in front of the replicas, with other ports than those that the replicas open."""
         return self.experiment.network.addresses == "service" and self.experiment.network.host
+
+    @property
+    def elastic_on_host(self) -> bool:
+        """Return True if torchrun looks for the rendezvous by the name of its node, which other pods may not know."""
+        return self.experiment.elastic and self.experiment.network.host
 
     @property
     def rendezvous_port(self) -> int:

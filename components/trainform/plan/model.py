@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.plan.operator import Naming, Operator
 from trainform.plan.record import Record
 from trainform.plan.volumes import ClaimPlan, Mount, MountedFile
 from trainform.spec.environment import HourlyCost
@@ -122,46 +123,6 @@ class RuntimePlan(Struct, frozen=True):
     content: dict[str, Any] | None
 
 
-class Agent(Struct, frozen=True):
-    """The operator's own program instead of SSH. program: starts a process in another pod. hostfile: the list of
-    pods. client: the kubectl that the program runs; the init container `delivery` copies it into the pod."""
-
-    program: str
-    hostfile: str
-    client: str
-    delivery: str
-
-
-class Naming(Struct, frozen=True):
-    """The names of pods and the addresses by which peers reach them; the backend defines them for the plan."""
-
-    pod: str
-    """A format with `{job}`, `{group}` and `{index}`."""
-    address: str
-    """A format with `{pod}`, `{service}` and `{job}`."""
-    own_service: bool
-    """True if trainform's headless Service publishes the names; False if the operator makes its own Services."""
-    single: tuple[str, ...] = ()  # groups whose only pod has no number
-    agent: Agent | None = None
-    """Starts processes in other pods instead of SSH; such pods have no DNS names."""
-    hostfile: str | None = None  # the path of the operator's own hostfile
-    draws_ports: bool = False
-    """True if the operator chooses the ports when it makes a pod; the plan has only the ports that peers connect to."""
-    ends_by_number: bool = False
-    """True if a job that several groups end together ends when as many pods, of any group, have succeeded."""
-    mpi_job: str = ""  # version of the job by the environment's field of this name; empty if it has no effect
-    named: bool = True  # every pod of the training has a name in DNS
-    gang_of_role: bool = False  # the operator makes a gang of each role, and places one after the other
-
-    def pod_name(self, job: str, group: str, index: int) -> str:
-        """Return the hostname of the pod."""
-        return f"{job}-{group}" if group in self.single else self.pod.format(job=job, group=group, index=index)
-
-    def address_of(self, pod: str, service: str, job: str) -> str:
-        """Return the address by which peers reach the pod."""
-        return self.address.format(pod=pod, service=service, job=job)
-
-
 class Group(Struct, frozen=True):
     """Pods of a role that share one template: all pods, or one pod if each replica has its own ports.
 
@@ -185,7 +146,7 @@ class RolePlan(Struct, frozen=True):
     in other pods of the role. `restart`: the pods' own policy. `restart_path`: the field that sets it. `resources`:
     what each pod requests. `limits`: the most that it can use of some of them. `restarts_job`: a failed or evicted pod
     restarts the whole job. `limited`: the role's own `restart` limits how often its containers start. `written`: the
-    role of the file, of which it may be the first pod alone (`plan.split`).
+    role of the file, of which it may be the first pod alone (`plan.split_launcher`).
     """
 
     name: str
@@ -289,6 +250,7 @@ class Plan(Struct, frozen=True, dict=True):
     environment: str
     context: str | None
     backend: str
+    operator: Operator
     naming: Naming
     runtime: RuntimePlan | None
     admission: str

@@ -13,12 +13,14 @@ from trainform.plan.layout import RENDEZVOUS, Layout, service_name
 from trainform.plan.model import EnvVar
 from trainform.plan.world import processes_per_node, task_type
 from trainform.spec.quantities import seconds
+from trainform.spec.roles import EnvSource
 
 RESERVED_PREFIX = "TRAINFORM_"
 RANK_OFFSET = "TRAINFORM_RANK_OFFSET"
 REPLICA_INDEX = "TRAINFORM_REPLICA_INDEX"  # from the downward API; which label it is, the backend knows
 WAIT_SECONDS = "TRAINFORM_WAIT_SECONDS"
 OWN_ADDRESS = "TRAINFORM_OWN_ADDR"
+POD_ADDRESS = "TRAINFORM_POD_ADDR"
 TASK_TYPE, SERVICE = "TRAINFORM_TASK_TYPE", "TRAINFORM_SERVICE"
 
 
@@ -28,7 +30,7 @@ class Variable(Struct, frozen=True):
 
     name: str
     text: str
-    value: Callable[[Layout, str], str | None]
+    value: Callable[[Layout, str], str | EnvSource | None]
 
 
 def _static(value: Callable[[Layout, str], str]) -> Callable[[Layout, str], str | None]:
@@ -44,6 +46,10 @@ def _elastic(value: Callable[[Layout, str], str]) -> Callable[[Layout, str], str
 def _own_address(layout: Layout, role: str) -> str | None:
     opens = layout.listens_on(role, 0, RENDEZVOUS)
     return layout.pod_address(role, 0) if opens is not None and layout.behind_services else None
+
+
+def _pod_address(layout: Layout, role: str) -> EnvSource | None:
+    return EnvSource(field="status.podIP") if layout.elastic_on_host else None
 
 
 def _nodes(layout: Layout, role: str) -> str:
@@ -170,6 +176,7 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
             "elastic: name of the first pod",
             _elastic(lambda layout, role: layout.pod(layout.first_ranked, 0)),
         ),
+        Variable(POD_ADDRESS, "elastic on the host network: address of the pod", _pod_address),
         Variable("MAX_RESTARTS", "`max_restarts`", _max_restarts),
         _WAIT,
     ),
@@ -184,7 +191,7 @@ VARIABLES: dict[str, tuple[Variable, ...]] = {
 """Variables of the pods that a launcher starts, by the launcher's name."""
 
 
-def launcher_values(layout: Layout, role_name: str) -> dict[str, str]:
+def launcher_values(layout: Layout, role_name: str) -> dict[str, str | EnvSource]:
     """Return the variables that the launcher needs in the role's pods, whatever the user sets."""
     if role_name not in layout.launched:
         return {}
@@ -205,8 +212,9 @@ def role_env(layout: Layout, role_name: str) -> tuple[EnvVar, ...]:
         merged.pop(OWN_ADDRESS, None)  # rank 0 meets its peers at the user's address too
     for path, variables in (("env", experiment.env), (f"roles.{role_name}.env", role.env)):
         for name, value in variables.items():
-            other = planned.get(name, "")
-            merged[name] = EnvVar(name, value, f"{path}.{name}", "" if other == value else other)
+            other = planned.get(name)
+            instead = other if isinstance(other, str) and other != value else ""
+            merged[name] = EnvVar(name, value, f"{path}.{name}", instead)
     return tuple(merged.values())
 
 

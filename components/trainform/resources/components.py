@@ -13,8 +13,8 @@ import pulumi
 from msgspec import structs
 from pydantic import BaseModel, Field
 
+from trainform.backends.admission import CRDS, queue_manifest
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import CRDS, queue_manifest
 from trainform.errors import InputError, Problem
 from trainform.job.check import check_environment, check_experiment
 from trainform.manifests.manifest import Manifest, ownership, with_own_annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pulumi
 
-from trainform.backends.gangs import CRDS
+from trainform.backends.admission import CRDS
 from trainform.cluster.outcome import Outcome
 from trainform.cluster.preflight import check_objects
 from trainform.job.check import check_platform

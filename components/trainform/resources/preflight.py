@@ -18,7 +18,7 @@ from trainform.cluster.live_objects import ObjectReader
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.console.lines import escaped
 from trainform.errors import ClusterError, InputError, Problem, TrainformError
-from trainform.manifests.manifest import mapping
+from trainform.manifests.manifest import CLAIM, mapping
 from trainform.spec.environment import Environment
 
 PROVIDER = "pulumi:providers:kubernetes"
@@ -51,7 +51,7 @@ def _stack(environment: Environment) -> StackContext:
     """Return the stack of the program."""
     declared = {
         *(("Queue", name) for name, queue in environment.queues.items() if queue.create),
-        *(("PersistentVolumeClaim", name) for name in environment.claims),
+        *((CLAIM, name) for name in environment.claims),
         *(("PriorityClass", name) for name in environment.priority_classes),
         *((("Namespace", environment.namespace.name),) if environment.namespace.create else ()),
     }

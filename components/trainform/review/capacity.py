@@ -29,7 +29,7 @@ def capacity_of(context: Context) -> Capacity:
     needs = needs_of(context)
     if needs is None or not any(need.pods for need in needs):
         return Capacity(verdict="unknown", sentence="The preview does not show the pods of the job.", basis="none")
-    return _Estimate(context, needs).capacity()
+    return Estimate(context, needs).capacity()
 
 
 def is_scaled(context: Context) -> bool:
@@ -43,7 +43,7 @@ def _jobs(context: Context, needs: Sequence[Need]) -> Jobs:
     return Jobs(needs, earlier, freed(context).union(*map(freed, context.earlier)))
 
 
-class _Estimate:
+class Estimate:
     """The room for the jobs of one preview."""
 
     def __init__(self, context: Context, needs: Sequence[Need]) -> None:
@@ -52,13 +52,15 @@ class _Estimate:
         self.limits = [*limits(context, self.jobs)]
         self.names = resource_names(context.environment)
         self.queue_of = {job: queue for queue in self.shares.values() for job in queue.holders}
+        kueue = () if self.live is None or self.live.kueue is None else self.live.kueue.cluster_queues
+        self.queue_names = {job: queue.name for queue in kueue for job in queue.holders}
+        self.queue_names |= {job: queue.name for job, queue in self.queue_of.items()}
         self.priorities = {} if self.live is None else self.live.priorities
         self.nodes = None if self.live is None else self.live.nodes
 
     def capacity(self) -> Capacity:
-        by_limit = (lack for limit in self.limits for lack in limit.lacks(self.names))
-        lacks = sorted([*by_limit, *filter(None, [self._lack_of_nodes()])], key=self._rank)
-        ahead = [] if lacks else self._ahead()
+        lacks = self.lacks()
+        ahead = [] if lacks else self.ahead()
         worst = lacks[0] if lacks else Lack("now", f"behind {list_names(ahead, MOST_NAMED)}" if ahead else "")
         shortages = [self._shortage(lack) for lack in lacks if lack.verdict == worst.verdict and lack.resource]
         clause, queues = self._clause(worst), self.limits if self.live else []
@@ -69,9 +71,14 @@ class _Estimate:
             reason=worst.reason,
             basis="none" if self.nodes is None else "cluster",
             shortages=[each for at, each in enumerate(shortages) if each not in shortages[:at]],
-            roles=[self._role(pods) for need in self.jobs.needs for pods in need.pods if self.nodes],
+            roles=[self.role(pods) for need in self.jobs.needs for pods in need.pods if self.nodes],
             queue=next((self._queue(limit) for limit in queues if limit.queue and not limit.unknown), None),
         )
+
+    def lacks(self) -> list[Lack]:
+        """Return why the pods do not all start now, the worst first."""
+        by_limit = (lack for limit in self.limits for lack in limit.lacks(self.names))
+        return sorted([*by_limit, *filter(None, [self._lack_of_nodes()])], key=self._rank)
 
     def _rank(self, lack: Lack) -> tuple[int, bool, int, Decimal]:
         """Sort the worst first: a stopped queue, then accelerators by what is missing, then other resources."""
@@ -85,7 +92,7 @@ class _Estimate:
         why = (reasons[what] for what in ("cluster", "nodes", NO_HOLDERS) if what in reasons)
         return Lack("unknown", next(why, "the nodes of the cluster were not read"))
 
-    def _ahead(self) -> list[str]:
+    def ahead(self) -> list[str]:
         """Return the jobs that wait already, and that leave too little room if they start first."""
         free = summed(free for _, free in rooms_of(self.nodes or (), self.jobs.own))
         left = without(free, summed(need.gang for need in self.jobs.needs))
@@ -95,7 +102,8 @@ class _Estimate:
         own = self.jobs.own | {need.name for need in self.jobs.needs}
         return [self._job(job) for job in possible if job not in own]
 
-    def _role(self, pods: Pods) -> RoleRoom:
+    def role(self, pods: Pods) -> RoleRoom:
+        """Return how many pods of the role fit now."""
         here = admitting([(pods, pods.every)], rooms_of(self.nodes or (), self.jobs.own))
         resource, fitting = scarcest(pods, here), [pods.fit(free) for _, free in here]
         return RoleRoom(
@@ -119,21 +127,26 @@ class _Estimate:
 
     def _shortage(self, lack: Lack) -> Shortage:
         holders = []
-        for job in _largest_first(lack.held):
-            facts = [f"queue {self.queue_of[job].name}"] if job in self.queue_of else []
-            facts += [f"priority {self.priorities[job]}"] if job in self.priorities else []
-            more = f" ({list_names(facts)})" if facts else ""
-            holders.append(f"{job}: {spelled(lack.resource, lack.held[job])}{more}")
+        for job, held, queue, priority in self.holders(lack):
+            facts = [*([f"queue {queue}"] if queue else []), *([] if priority is None else [f"priority {priority}"])]
+            holders.append(f"{job}: {held}{f' ({list_names(facts)})' if facts else ''}")
         return Shortage(
             resource=self.names.get(lack.resource, lack.resource),
             asked=spelled(lack.resource, lack.requested),
             available=spelled(lack.resource, max(lack.requested - lack.missing, NOTHING)),
             missing=spelled(lack.resource, lack.missing),
             holders=holders,
-            evicts=[*map(self._job, self._evicts(lack))],
+            evicts=[*map(self._job, self.evicts(lack))],
         )
 
-    def _evicts(self, lack: Lack) -> Iterator[str]:
+    def holders(self, lack: Lack) -> list[tuple[str, str, str, int | None]]:
+        """Return the jobs that hold the resource, those with most first: name, amount, queue or "", and priority."""
+        return [
+            (job, spelled(lack.resource, lack.held[job]), self.queue_names.get(job, ""), self.priorities.get(job))
+            for job in _largest_first(lack.held)
+        ]
+
+    def evicts(self, lack: Lack) -> Iterator[str]:
         """Yield the holders that a scheduler may evict for the job: of lower priority in its queue, or in a queue above
         its share while the job's queue stays within its own."""
         need = self.jobs.needs[0]

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.backends.judged import named
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN

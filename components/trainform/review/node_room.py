@@ -97,18 +97,19 @@ def _lack(short: Short, names: Names, jobs: Jobs, *, part: bool = False, never: 
     requested = sum((pods.each[resource] * count for pods, count in groups), NOTHING)
     pods = max((pods for pods, _ in groups), key=lambda pods: pods.each[resource])
     now = " now" if never is None else ""
-    if pods.each[resource] > (most := largest(resource, rooms)):
-        has = f"no node has more than {spelled(resource, max(most, NOTHING))}{now}"
-        reason = f"a pod of {pods.role} needs {amount(resource, pods.each[resource], names)}, and {has}"
+    each, most = pods.each[resource], max(largest(resource, rooms), NOTHING)
+    if each > most:
+        has = f"no node has more than {spelled(resource, most)}{now}"
+        reason = f"a pod of {pods.role} needs {amount(resource, each, names)}, and {has}"
     else:
         there = amount(resource, max(requested - missing, NOTHING), names)
         reason = f"the nodes have room for {there}{now}, and the job needs {amount(resource, requested, names)}"
     if never is not None:
-        return Lack("never", f"{reason}{never}", resource, requested, missing)
+        return Lack("never", f"{reason}{never}", resource, requested, missing, each=each, largest=most)
     holders = (holder for node, _ in rooms for holder in node.holders.items() if holder[0] not in jobs.own)
     on_nodes = ({job: amounts_of(held).get(resource, NOTHING)} for job, held in holders)
     held = summed([*on_nodes, {need.name: need.gang.get(resource, NOTHING) for need in jobs.earlier}])
-    return Lack("later", reason, resource, requested, missing, held, part)
+    return Lack("later", reason, resource, requested, missing, held, part, each=each, largest=most)
 
 
 def scarcest(pods: Pods, rooms: Rooms) -> str:

@@ -35,6 +35,9 @@ class Lack(Struct, frozen=True):
     missing: Decimal = NOTHING
     held: Mapping[str, Decimal] = {}
     part: bool = False  # the gang starts, and other pods wait
+    object: str = ""  # KIND/NAME of the limit; "" for the nodes
+    each: Decimal = NOTHING  # requested by one pod
+    largest: Decimal | None = None  # the most that is free on one node; None if the limit is not of nodes
 
 
 class Limit(Struct, frozen=True):
@@ -48,9 +51,13 @@ class Limit(Struct, frozen=True):
     unknown: str = ""  # why `held` is unknown
     queue: str = ""  # the name, if it is the queue of a job
     lack: Lack | None = None  # whatever is free: the queue is stopped, or cannot be judged
+    object: str = ""  # KIND/NAME
 
     def lacks(self, names: Names) -> Iterator[Lack]:
         """Yield what the pods of the preview lack by this limit."""
+        return (structs.replace(lack, object=self.object) for lack in self._lacks(names))
+
+    def _lacks(self, names: Names) -> Iterator[Lack]:
         if self.lack is not None:
             yield self.lack
         for resource in sorted(self.gang.keys() & self.most.keys()):
@@ -102,7 +109,7 @@ def _queues(context: Context, jobs: Jobs) -> Iterator[Limit]:
             most = amounts_of(shares[name].capability) if name in shares else {}
             below, holders = {name, *(each for each in shares if name in above(each, shares))}, held_below(name, shares)
             limit = jobs.limit(f"the queue {name}", most, dict(holders), lambda need: need.queue, below)
-            yield structs.replace(limit, unknown=unknown, queue=name if name == queue else "")
+            yield structs.replace(limit, unknown=unknown, queue=name if name == queue else "", object=f"Queue/{name}")
 
 
 def _quota(quota: LiveQuota, jobs: Jobs) -> Limit:
@@ -111,7 +118,8 @@ def _quota(quota: LiveQuota, jobs: Jobs) -> Limit:
     most = {POD_SLOTS if name == COUNTED_PODS else name.removeprefix(REQUESTS): amount for name, amount in lower_last}
     name = f"the ResourceQuota {quota.name} of the namespace {quota.namespace}"
     limit = jobs.limit(name, most, quota.holders or {}, lambda need: need.namespace, {quota.namespace})
-    return structs.replace(limit, unknown="its pods were not read" if quota.holders is None else "")
+    unknown = "its pods were not read" if quota.holders is None else ""
+    return structs.replace(limit, unknown=unknown, object=f"ResourceQuota/{quota.name}")
 
 
 def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
@@ -120,9 +128,11 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
     queues = {queue.name: queue for queue in kueue.cluster_queues}
     for place in dict.fromkeys(need.local_queue for need in jobs.needs if need.local_queue):
         queue = queues.get(kueue.local_queues.get(place, ""))
-        local, name = f"the LocalQueue {place}", f"the ClusterQueue {'' if queue is None else queue.name}"
-        yield Limit(local, lack=_stopped(local, kueue.stopped.get(place, "")))
-        yield Limit(name, lack=_stopped(name, "" if queue is None else queue.stopped))
+        name = "" if queue is None else queue.name
+        local, cluster = f"the LocalQueue {place}", f"the ClusterQueue {name}"
+        of_local, of_cluster = f"LocalQueue/{place.rpartition('/')[2]}", f"ClusterQueue/{name}"
+        yield Limit(local, lack=_stopped(local, kueue.stopped.get(place, "")), object=of_local)
+        yield Limit(cluster, lack=_stopped(cluster, "" if queue is None else queue.stopped), object=of_cluster)
         if queue is None or queue.nested:
             why = "its ClusterQueue was not found" if queue is None else f"the cohort {queue.cohort} has more limits"
             yield Limit(local, lack=Lack("unknown", f"{local} is not judged: {why}"))
@@ -132,9 +142,9 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
         names = {each.name for each in members}
         places = {place for place, cluster in kueue.local_queues.items() if cluster in names}
         most = summed(amounts_of(each.nominal) for each in members)
-        shared = f"the cohort {queue.cohort}" if queue.cohort else name
+        shared = f"the cohort {queue.cohort}" if queue.cohort else cluster
         limit = jobs.limit(shared, most, holders, lambda need: need.local_queue, places)
-        yield structs.replace(limit, queue=queue.name)
+        yield structs.replace(limit, queue=name, object=of_cluster)
 
 
 def _stopped(name: str, policy: str) -> Lack | None:

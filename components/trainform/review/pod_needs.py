@@ -73,7 +73,7 @@ def _matches(toleration: Mapping[str, Any], taint: Mapping[str, str]) -> bool:
 @functools.cache  # several parts of a review ask for it
 def needs_of(context: Context) -> tuple[Need, ...] | None:
     """Return the pods of each job that gets new ones; None if those of a job are unknown."""
-    needs = [_need(job, context) for job in context.jobs if places_pods(job)]
+    needs = [need_of(job, context) for job in context.jobs if places_pods(job)]
     known = tuple(need for need in needs if need is not None)
     return known if len(known) == len(needs) else None
 
@@ -86,7 +86,8 @@ def freed(context: Context) -> set[str]:
     return {name for job in ending for name in own_names(job)}
 
 
-def _need(job: JobReview, context: Context) -> Need | None:
+def need_of(job: JobReview, context: Context) -> Need | None:
+    """Return the pods of one job; None if they are unknown."""
     templates, environment = templates_of(job, context.environment), context.environment
     if templates is None:
         return None

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from trainform.backends.backend import pods_of, value_at
+from trainform.manifests import manifest
 from trainform.manifests.templates import Template
 from trainform.review.context import Context
 from trainform.review.preview import State, Step
@@ -21,7 +22,7 @@ ACTIONS: Mapping[str, Action] = {
 }
 """The effect of each operation of the engine. Any other one (`import`, or one of a newer engine) is unknown."""
 
-CLAIM = "PersistentVolumeClaim"
+CLAIM = manifest.CLAIM
 QUEUE, SECRET, NAMESPACE, PRIORITY_CLASS = "Queue", "Secret", "Namespace", "PriorityClass"
 SECRET_VALUES = ("data", "stringData")
 PATCH = "Patch"

@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.errors import Problem, list_names
 from trainform.plan.launch.launch import chooses_mode
 from trainform.plan.model import Plan, group_name
-from trainform.plan.split import LAUNCHER, split_parts
+from trainform.plan.split_launcher import LAUNCHER, split_parts
 from trainform.plan.variables import RESERVED_PREFIX
 from trainform.plan.world import (
     ALL_WHEN_EVICTED,
@@ -28,6 +28,9 @@ from trainform.rules.references import job_queue_problems, mount_problems, refer
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
+
+OWN_WORDS = {"deepspeed": "launcher.deepspeed.args", "mpi": "launcher.mpi.command"}
+"""Where launchers over SSH, which need their own script, have the arguments of the program."""
 
 
 def accelerate_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -241,9 +244,8 @@ def _ranks(experiment: Experiment, environment: Environment, plan: Plan) -> Iter
             reason = (
                 "the launcher starts the role" if alone else "the role has a command, which replaces the ENTRYPOINT"
             )
-            fix = (
-                "write the words in the launcher (`launcher: {entrypoint: […]}`)" if alone else "add them to `command`"
-            )
+            own = OWN_WORDS.get(plan.launcher, "launcher: {entrypoint: […]}")
+            fix = f"write the words in `{own}`" if alone else "add them to `command`"
             yield Problem(f"roles.{name}.args", None, f"the arguments have no place: {reason}", f"remove it; {fix}")
         if role.min_available is not None and role.min_available > role.replicas:
             reason = f"the number is more than the replicas of the role ({role.replicas})"

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Mapping
 from trainform import defaults
 from trainform.errors import MOST_NAMES, Problem, list_names
 from trainform.manifests.pods import needs_files
-from trainform.manifests.templates import is_extended
 from trainform.plan.model import Plan, RolePlan
 from trainform.rules.limits.table import ALWAYS_HOLDS, BY_CODE, WAIVABLE, unknown_code
 from trainform.spec.environment import Environment
@@ -22,11 +21,10 @@ from trainform.spec.limits import VolumeType
 from trainform.spec.names import END, RESOURCE, did_you_mean, matches
 from trainform.spec.quantities import is_too_small, is_whole, too_small
 from trainform.spec.queue_fields import QueueRequest
-from trainform.spec.roles import Amounts, request_and_limit
+from trainform.spec.roles import Amounts
 from trainform.spec.storage import ONE_POD
 
 BYTES = ("memory", "ephemeral-storage")  # resources that are counted in bytes
-HUGE_PAGES = "hugepages-"
 
 
 def reference_problems(experiment: Experiment, environment: Environment, plan: Plan) -> Iterator[Problem]:
@@ -94,19 +92,12 @@ def _amount_problems(path: str, resource: str, quantity: str) -> Iterator[Proble
 
 
 def _resource_problems(path: str, resource: str, given: str | Amounts) -> Iterator[Problem]:
-    """Yield wrong quantities, and a limit that differs from the request of a resource that nodes never lend."""
+    """Yield wrong quantities: of one amount, or of a request and a limit."""
     if not isinstance(given, Amounts):
         yield from _amount_problems(path, resource, given)
         return
     for side, quantity in given.user_set().items():
         yield from _amount_problems(f"{path}.{side}", resource, quantity)
-    request, limit = request_and_limit(given)
-    if (is_extended(resource) or resource.startswith(HUGE_PAGES)) and request != limit:
-        reason = (
-            f"the request is {request} and the limit {'none' if limit is None else limit}, and Kubernetes needs equal "
-            "ones of this resource: what one container has of it, no other container can use"
-        )
-        yield Problem(path, None, reason, f"write one amount: `{resource}: {request}`")
 
 
 AMOUNTS = ("capability", "deserved", "guarantee")
@@ -119,9 +110,10 @@ def _environment_queues(environment: Environment) -> Iterator[Problem]:
     for name, request in environment.queues.items():
         yield from _queue_problems(f"queues.{name}", request, parents, name in own_ancestors, environment)
     if environment.admission != defaults.VOLCANO and environment.queues:
-        admits = defaults.QUEUE_SYSTEMS[environment.admission]
-        reason = f"the queues are Volcano's, and in this environment {admits} admits jobs"
+        reason = f"the queues are Volcano's, and in this environment {defaults.ADMITS[environment.admission]}"
         yield Problem("queues", None, reason, "remove them, or write `admission: volcano`")
+    if environment.admission == defaults.KUEUE and environment.mpi_job == "v1":
+        yield Problem("mpi_job", "v1", "Kueue admits MPIJobs of the version v2beta1 alone", "write v2beta1")
     if environment.workload_priorities:
         yield from _workload_priorities(environment)
     if defaults.ROOT_QUEUE in environment.queues:
@@ -131,8 +123,8 @@ def _environment_queues(environment: Environment) -> Iterator[Problem]:
 
 def _workload_priorities(environment: Environment) -> Iterator[Problem]:
     if environment.admission != defaults.KUEUE:
-        admits = defaults.QUEUE_SYSTEMS[environment.admission]
-        reason = f"WorkloadPriorityClasses are Kueue's, and in this environment {admits} admits jobs"
+        admits = defaults.ADMITS[environment.admission]
+        reason = f"WorkloadPriorityClasses are Kueue's, and in this environment {admits}"
         yield Problem("workload_priorities", True, reason, "remove it, or write `admission: kueue`")
     if environment.priority_classes:
         reason = (
@@ -146,7 +138,7 @@ def job_queue_problems(experiment: Experiment, environment: Environment, plan: P
     """Yield the problems of the queue that an experiment names or brings along."""
     if environment.admission == defaults.NONE:
         if experiment.queue != defaults.QUEUE:
-            reason = f"in this environment {defaults.QUEUE_SYSTEMS[defaults.NONE]} admits jobs (`admission: none`)"
+            reason = f"in this environment {defaults.ADMITS[defaults.NONE]} (`admission: none`)"
             yield Problem("queue", None, reason, "remove it, or use an environment with another admission")
         return
     name, request = plan.queue.name, plan.queue.request

@@ -11,7 +11,7 @@ from trainform import defaults
 from trainform.errors import ClusterError, CommandLineError, InputError, Problem, list_names
 from trainform.manifests.manifest import mapping, mappings
 from trainform.plan.record import Record
-from trainform.plan.split import split_launcher, split_role
+from trainform.plan.split_launcher import split_launcher, split_role
 from trainform.plan.world import in_world, rank_offsets
 from trainform.running.snapshot import Body, Snapshot
 from trainform.spec.experiment import Experiment

@@ -12,9 +12,9 @@ from urllib.parse import quote
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
+from trainform.backends.admission import GROUP_ANNOTATION, QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import API_VERSION as QUEUE_API
-from trainform.backends.gangs import GROUP_ANNOTATION, QUEUE_LABEL
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_drift import utc_now
@@ -95,13 +95,15 @@ class _Reads:
         )
         record = self._record(recorded)
         (job,) = self._each({JOB: lambda: self._job(record)})
-        owned = [pod for pod in pods or () if job is None or _revision(pod) == _revision(job)]
+        name = str(_metadata(job).get("name", "" if record is None else record.job))
+        revision = _revision(job) if job is not None else "" if record is None else record.revision
+        owned = [pod for pod in pods or () if revision in ("", _revision(pod))]
         admission = (record.admission if record is not None else "") or target.environment.admission
         gangs, queue, more, last = self._each(
             {
                 GANG: lambda: self._gangs(admission),
                 QUEUE: lambda: self._queue(admission, record, job),
-                EVENTS: lambda: self._events_around(admission, job),
+                EVENTS: lambda: self._events_around(admission, name),
                 OUTPUTS: lambda: self._outputs(owned) if outputs else {},
             }
         )
@@ -115,7 +117,7 @@ class _Reads:
             pods=owned,
             gang=gang,
             queue=queue,
-            events=_events_of(objects, [*(events or ()), *(more or ())], job),
+            events=_events_of(objects, [*(events or ()), *(more or ())], name),
             claims=_claims_of(claims or (), record, target.experiment),
             not_read=self._not_read,
             outputs=last or {},
@@ -193,9 +195,9 @@ class _Reads:
         running = [pod for pod in pods if pod_state(pod) is PodState.RUNNING]
         return dict(each(last, running if len(running) <= MOST_OUTPUTS else _first_and_last(running)))
 
-    def _events_around(self, admission: str, job: Body | None) -> list[Body]:
+    def _events_around(self, admission: str, job: str) -> list[Body]:
         """Return the events of the job object and of gangs, also normal ones."""
-        wanted = [] if job is None else [f"involvedObject.name={_metadata(job)['name']}"]
+        wanted = [f"involvedObject.name={job}"] if job else []
         wanted += [f"involvedObject.kind={_GANGS[admission][2]}"] if admission in _GANGS else []
         return [event for found in each(lambda what: self._events({"fieldSelector": what}), wanted) for event in found]
 
@@ -240,16 +242,17 @@ def _waits(gang: Body) -> bool:
     return mapping(gang.get("status")).get("phase") in (None, "Pending", "Inqueue")
 
 
-def _events_of(objects: Iterable[Body], events: Iterable[Body], job: Body | None) -> list[Body]:
-    """Return each event of these objects, and of objects between the job and its pods, oldest first."""
+def _events_of(objects: Iterable[Body], events: Iterable[Body], job: str) -> list[Body]:
+    """Return each event of these objects, of the job, and of objects between it and its pods, oldest first. job: its
+    name, also if the object could not be read; "" if it is unknown."""
     uids = {_metadata(body).get("uid") for body in objects}
-    prefix = f"{_metadata(job).get('name')}-"
-    found = {
-        str(_metadata(event).get("uid")): event
-        for event in events
-        if mapping(event.get("involvedObject")).get("uid") in uids
-        or (job is not None and str(mapping(event.get("involvedObject")).get("name", "")).startswith(prefix))
-    }
+
+    def belongs(event: Body) -> bool:
+        of = mapping(event.get("involvedObject"))
+        named = str(of.get("name", ""))
+        return of.get("uid") in uids or (job != "" and (named == job or named.startswith(f"{job}-")))
+
+    found = {str(_metadata(event).get("uid")): event for event in events if belongs(event)}
     return sorted(found.values(), key=event_time)
 
 

@@ -46,3 +46,9 @@ class Snapshot(Struct, frozen=True):
     claims: Sequence[Body] = ()
     not_read: Mapping[str, str] = {}
     outputs: Mapping[str, str] = {}
+
+    @property
+    def admission(self) -> str:
+        """Return what admits the job; the record of an earlier trainform does not have it."""
+        recorded = "" if self.record is None else self.record.admission
+        return recorded if recorded else self.target.environment.admission

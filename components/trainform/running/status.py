@@ -7,21 +7,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import QUEUE_LABEL
 from trainform.backends.outcome import Outcome
 from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
 from trainform.console.sections import counted, listed
 from trainform.defaults import REVISION_LABEL
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.manifest import mapping, mappings
+from trainform.running.facts import UNREAD, Facts, read_facts
 from trainform.running.model import Cost, Fault, JobStatus, PodStatus
 from trainform.running.pods import first_ranks, place_of
 from trainform.running.read import JOB, PODS, read, target_of_stack
 from trainform.running.snapshot import Body, Snapshot, Target
+from trainform.running.waiting import preemption, reasons
 from trainform.spec.environment import hourly_cost
 
 SECONDS = 5.0
+WAITS = frozenset({Phase.QUEUED, Phase.STARTING, Phase.RESTARTING})
+"""Phases that have reasons."""
 MOST_NODES = 3  # that a line names
 STOPPED = "a person has stopped it, as `vcctl job suspend` does; `vcctl job resume` runs it again"
 CONTAINERS = ("initContainerStatuses", "containerStatuses")
@@ -37,11 +41,13 @@ def status(stack: str) -> JobStatus:
 
 def status_of_target(target: Target) -> JobStatus:
     """Read the objects of the job, and return its status."""
-    return status_of(read(target, SECONDS, outputs=True))
+    snapshot = read(target, SECONDS, outputs=True)
+    found = status_of(snapshot)
+    return status_of(snapshot, read_facts(snapshot, SECONDS)) if found.phase in WAITS else found
 
 
-def status_of(snapshot: Snapshot) -> JobStatus:
-    """Return the status of the job whose objects were read."""
+def status_of(snapshot: Snapshot, facts: Facts = UNREAD) -> JobStatus:
+    """Return the status of the job whose objects were read. facts: why it waits."""
     record, job, target = snapshot.record, snapshot.job, snapshot.target
     metadata = mapping(mapping(job).get("metadata"))
     labels = mapping(metadata.get("labels"))
@@ -51,7 +57,7 @@ def status_of(snapshot: Snapshot) -> JobStatus:
     ended = outcome.at if phase in ENDED else ""
     accelerators = {} if record is None else dict(sorted(accelerators_of_roles(record.experiment.get("roles")).items()))
     here = [pod for pod in pods if pod.state is not PodState.FAILED]
-    needed = needed_pods(job, snapshot.gang)
+    needed, evicted = needed_pods(job, snapshot.gang), preemption(snapshot, facts)
     return JobStatus(
         read_at=snapshot.read_at,
         stack=target.stack,
@@ -61,12 +67,13 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         job=str(metadata.get("name", "" if record is None else record.job)),
         revision=str(labels.get(REVISION_LABEL, "" if record is None else record.revision)),
         backend="" if record is None else record.backend,
-        admission=(record.admission if record is not None else "") or target.environment.admission,
+        admission=snapshot.admission,
         queue=str(labels.get(QUEUE_LABEL, "")) if record is None else record.queue,
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
-        message=_message(snapshot, phase, outcome, pods),
+        message=_message(snapshot, phase, outcome, pods) or (evicted.text if evicted and phase in WAITS else ""),
         fault=Fault.USER if outcome.word == "stopped" and phase is Phase.FAILED else None,
+        reasons=reasons(snapshot, facts) if phase in WAITS else (),
         pods=pods,
         needed=needed if needed else len(here),
         placed=sum(bool(pod.node) for pod in here),
@@ -76,7 +83,7 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         ended=ended,
         accelerators=accelerators,
         cost=_cost(snapshot, accelerators, started, ended),
-        not_read=snapshot.not_read,
+        not_read={**snapshot.not_read, **facts.live.not_read},
     )
 
 
@@ -85,7 +92,7 @@ def _phase(snapshot: Snapshot, pods: tuple[PodStatus, ...]) -> Phase:
         return Phase.UNKNOWN
     job: Body | None = {} if JOB in snapshot.not_read else snapshot.job
     counts = None if PODS in snapshot.not_read else Counter(pod.state for pod in pods)
-    return phase_of(job, counts, snapshot.gang)
+    return phase_of(job, counts, snapshot.gang, snapshot.admission)
 
 
 def _outcome(snapshot: Snapshot) -> Outcome:

@@ -212,15 +212,10 @@ def _text(value: str) -> str:
     return value
 
 
-def is_empty(value: object) -> bool:
-    """Return True for None, and for an empty list or mapping: `exclude_if` of fields that records and releases of
-    earlier versions do not have."""
-    return value in (None, [], {})
-
-
-def is_none(value: object) -> bool:
-    """Return True for None: `exclude_if` of such fields whose empty list has a meaning."""
-    return value is None
+def added_later(default: Any = None, **settings: Any) -> Any:
+    """Return a field that is left out while it has its default, since records and releases of earlier versions do not
+    have it."""
+    return Field(default=default, exclude_if=lambda value: bool(value == default), **settings)
 
 
 LINE_AS_WORD = "line_as_word"

@@ -1,7 +1,6 @@
 """The file of the platform team: one cluster, what it offers, what it allows, and what its accelerators cost."""
 
 import datetime
-import operator
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Literal
@@ -10,7 +9,7 @@ from msgspec import Struct
 from pydantic import AfterValidator, Field, StringConstraints
 
 from trainform import defaults
-from trainform.spec.base_model import Model, NonEmpty, OnChange, Text
+from trainform.spec.base_model import Model, NonEmpty, OnChange, Text, added_later
 from trainform.spec.limits import Limits
 from trainform.spec.names import (
     CAPABILITY,
@@ -184,9 +183,8 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         description="Version of MPI jobs where an operator has two; a cluster serves one of them "
         "(docs/reference/backends.md).",
     )
-    workload_priorities: bool = Field(
-        default=False,
-        exclude_if=operator.not_,
+    workload_priorities: bool = added_later(
+        False,
         description="With Kueue: whether `priority_class` of experiments names a WorkloadPriorityClass of the cluster, "
         "and not a PriorityClass of the pods.",
     )

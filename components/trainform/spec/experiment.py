@@ -14,7 +14,7 @@ from trainform.spec.base_model import (
     Overlay,
     Patch,
     Text,
-    is_empty,
+    added_later,
     value_shape,
 )
 from trainform.spec.launchers import Launcher
@@ -95,9 +95,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
     name: Annotated[ServiceLabel, StringConstraints(max_length=56)] = Field(
         json_schema_extra=OnChange.NEW_OBJECTS, description="Name of the experiment, and start of all names."
     )
-    owner: NonEmpty | None = Field(
-        default=None,
-        exclude_if=is_empty,
+    owner: NonEmpty | None = added_later(
         json_schema_extra=OnChange.NO_OBJECT,
         description="Name or e-mail address. Empty: unknown.",
     )
@@ -131,9 +129,8 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="How the pods reach each other. Empty: over the pod network.",
     )
     storage: dict[Label, Volume] = Field(default={}, json_schema_extra=OnChange.BY_PART, description="Volumes by name.")
-    files: dict[FilePath, File] = Field(
-        default={},
-        exclude_if=is_empty,
+    files: dict[FilePath, File] = added_later(
+        {},
         examples=[{"/workload/launch.sh": {"file": "scripts/launch.sh"}}],
         description="Files in all containers, by their absolute paths, read-only and executable; at most 1 MiB "
         "together. Other files of their folders stay visible.",
@@ -171,15 +168,12 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         description="Lifecycle policies, each instead of the default for its event; [] removes the defaults. "
         "Empty: the defaults (docs/explanation/failure.md).",
     )
-    max_run_time: RunTime | None = Field(
-        default=None,
-        exclude_if=is_empty,
+    max_run_time: RunTime | None = added_later(
         description="Longest time of the run, after which the job fails. It counts for the job with its wait for "
-        "nodes, or for each pod, anew after a restart (docs/reference/backends.md). Empty: no limit.",
+        "nodes, or for each pod, anew after a restart (docs/reference/backends.md). Empty: no limit."
     )
-    clean_pods: Literal["none", "running", "all"] = Field(
-        default="running",
-        exclude_if=lambda pods: pods == "running",
+    clean_pods: Literal["none", "running", "all"] = added_later(
+        "running",
         description="Pods that are deleted when the job has ended: those that still run, or all, with their logs; with "
         "`none` they run on, with their accelerators.",
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from trainform import defaults
-from trainform.spec.base_model import Command, Model, NonEmpty, OnChange, OneOf, Text, is_empty, is_none
+from trainform.spec.base_model import Command, Model, NonEmpty, OnChange, OneOf, Text, added_later
 from trainform.spec.names import Label
 from trainform.spec.refusal import refusal
 
@@ -125,9 +125,7 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
         examples=[{"command": ["python", "/app/train.py"]}],
         description="Start a TensorFlow program with TF_CONFIG.",
     )
-    jax: Jax | None = Field(
-        default=None,
-        exclude_if=is_empty,
+    jax: Jax | None = added_later(
         examples=[{"command": ["python", "/app/train.py"]}],
         description="Start a JAX program with JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES (pods) and JAX_PROCESS_ID.",
     )
@@ -136,9 +134,7 @@ class Launcher(OneOf, on_change=OnChange.NEW_REVISION):
         examples=[["python", "/app/train.py"]],
         description="Command of each ranked pod, with RANK, WORLD_SIZE (pods), MASTER_ADDR and MASTER_PORT.",
     )
-    entrypoint: list[Text] | None = Field(
-        default=None,
-        exclude_if=is_none,
+    entrypoint: list[Text] | None = added_later(
         examples=[["--model", "llama-8b"]],
         description="Arguments for the image's own ENTRYPOINT, in place of its CMD, with the same variables. Without a "
         "launch script, nothing waits for other pods. Only one ranked role. `[]` keeps the CMD.",

@@ -14,8 +14,7 @@ from trainform.spec.base_model import (
     OneOf,
     Patch,
     Text,
-    is_empty,
-    is_none,
+    added_later,
     value_shape,
 )
 from trainform.spec.names import (
@@ -236,16 +235,12 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         default=None,
         description="Command instead of the launcher; an unranked role needs it, or `args`. Empty: the launcher.",
     )
-    args: list[Text] | None = Field(
-        default=None,
-        exclude_if=is_none,
+    args: list[Text] | None = added_later(
         description="Arguments for the ENTRYPOINT of the image, in an unranked role without a command; `[]` keeps the "
-        "image's CMD. Empty: none.",
+        "image's CMD. Empty: none."
     )
-    working_dir: AbsolutePath | None = Field(
-        default=None,
-        exclude_if=is_empty,
-        description="Folder in which the command starts, an absolute path. Empty: the image's.",
+    working_dir: AbsolutePath | None = added_later(
+        description="Folder in which the command starts, an absolute path. Empty: the image's."
     )
     accelerators: dict[Label, Annotated[int, Field(ge=0, le=defaults.MOST_OF_A_NODE)]] = Field(
         default={},
@@ -280,10 +275,8 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
         description="Reaction to a failure in this role, in words or by exit codes (docs/reference/backends.md). "
         "Empty: the experiment's.",
     )
-    grace_period: Duration | None = Field(
-        default=None,
-        exclude_if=is_empty,
-        description="Time that its pods have to end after SIGTERM, before SIGKILL; 0s for none. Empty: 30s.",
+    grace_period: Duration | None = added_later(
+        description="Time that its pods have to end after SIGTERM, before SIGKILL; 0s for none. Empty: 30s."
     )
     max_retry: int | None = Field(
         default=None,
@@ -300,10 +293,8 @@ class Role(Model, on_change=OnChange.NEW_REVISION):
     node_selector: dict[LabelKey, LabelValue] = Field(
         default={}, description="Labels of its nodes, in addition to the environment's."
     )
-    node_affinity: NodeAffinity | None = Field(
-        default=None,
-        exclude_if=is_empty,
-        description="Nodes by label values, in addition to `node_selector`. Empty: any.",
+    node_affinity: NodeAffinity | None = added_later(
+        description="Nodes by label values, in addition to `node_selector`. Empty: any."
     )
     tolerations: list[Toleration] = Field(
         default=[], description="Taints that its pods may ignore, in addition to the environment's."

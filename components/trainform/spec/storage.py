@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from trainform.spec.base_model import Model, NonEmpty, OnChange, OneOf, Text, is_empty, only_one
+from trainform.spec.base_model import Model, NonEmpty, OnChange, OneOf, Text, added_later, only_one
 from trainform.spec.names import AbsolutePath, Label, RelativePath, Subdomain
 from trainform.spec.quantities import Size
 from trainform.spec.refusal import refusal
@@ -41,12 +41,10 @@ class File(OneOf, on_change=OnChange.NEW_REVISION):
 
     one_of = ("file", "text")
 
-    file: NonEmpty | None = Field(
-        default=None,
-        exclude_if=is_empty,
-        description="Local file, by its path from the project's folder on and inside it. Empty: `text`.",
+    file: NonEmpty | None = added_later(
+        description="Local file, by its path from the project's folder on and inside it. Empty: `text`."
     )
-    text: Text | None = Field(default=None, exclude_if=is_empty, description="Content. Empty: that of `file`.")
+    text: Text | None = added_later(description="Content. Empty: that of `file`.")
 
 
 SOURCES = ("claim", "size", "host_path", "scratch", "config_map", "secret")
@@ -63,26 +61,18 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
         json_schema_extra=OnChange.GROWS,
         description="Requested size of a new claim. Empty: none.",
     )
-    host_path: AbsolutePath | None = Field(
-        default=None,
-        exclude_if=is_empty,
-        description="Path of the node, within the environment's `limits.host_paths`. Empty: none.",
+    host_path: AbsolutePath | None = added_later(
+        description="Path of the node, within the environment's `limits.host_paths`. Empty: none."
     )
-    scratch: Size | None = Field(
-        default=None,
-        exclude_if=is_empty,
+    scratch: Size | None = added_later(
         description="Size of an empty folder on the node's disk, deleted with its pod; a pod that writes more is "
-        "evicted. Empty: none.",
+        "evicted. Empty: none."
     )
-    config_map: Subdomain | None = Field(
-        default=None,
-        exclude_if=is_empty,
-        description="Existing ConfigMap of the namespace, each key a file. Empty: none.",
+    config_map: Subdomain | None = added_later(
+        description="Existing ConfigMap of the namespace, each key a file. Empty: none."
     )
-    secret: Subdomain | None = Field(
-        default=None,
-        exclude_if=is_empty,
-        description="Existing Secret of the namespace, each key a file. Empty: none.",
+    secret: Subdomain | None = added_later(
+        description="Existing Secret of the namespace, each key a file. Empty: none."
     )
     storage_class: Label | None = Field(
         default=None,
@@ -118,7 +108,8 @@ class Volume(Model, on_change=OnChange.NEW_REVISION):
         if self.size is None and extra:
             named = ", ".join("class" if name == "storage_class" else name for name in extra)
             of_what = "of a claim that exists already" if self.claim is not None else f"next to `{given[0]}`"
-            raise refusal(f"the volume sets {named} {of_what}", f"remove {named}: these belong to claims made here")
+            fix = f"remove {named}, or write `size` instead of `{given[0]}` for a claim that trainform creates"
+            raise refusal(f"the volume sets {named} {of_what}", fix)
         return self
 
     @property

@@ -119,13 +119,3 @@ def test_patches_that_make_a_template_malformed_are_reported(wreck: dict[str, An
     found = problems_on(roles={"worker": {"pod_overrides": wreck}}, network=network)
     assert found
     assert all(path.startswith("roles.worker.pod_overrides.") for path in found)
-
-
-def test_kueue_admits_no_mpi_job_of_version_1() -> None:
-    cluster = environment(admission="kueue", queues={}, mpi_job="v1")
-    mpi = {"mpi": {"command": ["python", "/app/train.py"], "role": "launcher"}}
-    assert reasons(cluster, **BACKEND, roles=POOL) == {}
-    roles = {"launcher": {"replicas": 1, "ranked": False}, "worker": {"replicas": 2}}
-    assert reasons(cluster, **BACKEND, launcher=mpi, roles=roles) == {
-        "launcher.mpi": "Kueue admits MPIJobs of the version v2beta1 alone, and this one is v1"
-    }

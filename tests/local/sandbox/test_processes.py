@@ -65,3 +65,18 @@ def test_a_process_has_its_own_session_and_the_previous_log_is_kept(tmp_path: Pa
         assert tail(tmp_path / "sleeper.previous.log") == ["why it crashed"]
     finally:
         stop([process])
+
+
+def test_a_process_runs_before_the_kernel_has_given_it_its_own_command_line(tmp_path: Path) -> None:
+    """On several processors a new process has, for a moment, the command line of the one that starts it."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.read(reader, 1)
+        os._exit(0)
+    started = Process("starts", pid, psutil.Process(pid).create_time(), "/usr/bin/sleep", str(tmp_path / "log"))
+    assert is_running(started)
+    os.write(writer, b"x")
+    until(lambda: not is_running(started))
+    os.close(reader)
+    os.close(writer)

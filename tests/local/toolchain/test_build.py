@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from msgspec import structs
 
 from tests.local.toolchain.conftest import TINY
 from tests.local.toolchain.recording import Recording
@@ -100,6 +101,12 @@ def test_a_source_that_does_not_compile_shows_the_compiler_and_the_log(cache: Pa
     assert "undefined: gretting" in str(caught.value)
     assert str(cache / "t" / "logs" / "tiny.log") in str(caught.value)
     assert not (cache / "t" / "tiny").exists()
+
+
+def test_the_variables_of_a_part_reach_the_compiler(cache: Path, pins: Path) -> None:
+    with pytest.raises(ToolchainError) as caught:
+        build_parts([structs.replace(TINY, environment=(("GOOS", "multics"),))], cache / "t", SILENT, pins)
+    assert "unsupported GOOS/GOARCH pair multics/" in "\n".join(caught.value.details)
 
 
 @pytest.mark.usefixtures("hangups_end")

@@ -36,6 +36,11 @@ def test_urls_for_arm64_differ_in_the_processor_only(machine: str) -> None:
         assert _addresses(_located(name, machine=machine)) == other
 
 
+@pytest.mark.parametrize("part", [NODE, COREDNS], ids=lambda part: part.folder)
+def test_a_mac_gets_the_programs_of_containers_for_linux(part: Part) -> None:
+    assert _addresses(_located(part.folder, "Darwin", "arm64")) == _addresses(_located(part.folder, machine="arm64"))
+
+
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: part.folder)
 def test_a_download_contains_the_same_files_as_a_build(part: Part) -> None:
     taken = [take for release in _located(part.folder) for take in release.wanted_files]

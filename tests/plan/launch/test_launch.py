@@ -90,6 +90,17 @@ def test_accelerate_joins_nodes_of_one_accelerator(
     assert called[: called.index("/app/train.py")].count("--multi_gpu") == multi
 
 
+@pytest.mark.parametrize(
+    ("replicas", "words", "alone"),
+    [(2, ["--use_deepspeed"], True), (2, ["--use-deepspeed"], True), (1, ["--use_deepspeed"], False), (2, [], False)],
+)
+def test_accelerate_joins_nodes_with_deepspeed(replicas: int, words: list[str], alone: bool, tools: Path) -> None:
+    worker = {"replicas": replicas, "accelerators": {"a800": 8}}
+    launcher = {"accelerate": {"script": "/app/train.py", "launcher_args": words}}
+    options = start(plan(launcher=launcher, roles={"worker": worker}), "worker", 0, tools).options()
+    assert options.get("--deepspeed_multinode_launcher") == ("standard" if alone else None)
+
+
 def test_accelerate_without_accelerators() -> None:
     launcher = {"accelerate": {"script": "/app/train.py"}}
     reason = "the launcher starts 2 processes, and without accelerators (role worker) accelerate joins them by MPI only"
@@ -117,6 +128,14 @@ def test_elastic_torchrun(index: int, tools: Path) -> None:
     }
     assert not {"RANK", "WORLD_SIZE"} & started.env.keys()
     assert started.asked == [f"wait.sh names {made.job}-worker-0.sdxl-lora"]
+
+
+@pytest.mark.parametrize(("role", "index", "is_host"), [("master", 0, "1"), ("worker", 0, "0"), ("worker", 2, "0")])
+def test_elastic_torchrun_on_the_host_network(role: str, index: int, is_host: str, tools: Path) -> None:
+    """Nothing depends on the name of the node."""
+    made = plan(launcher={"torchrun": ELASTIC}, roles=ROLES, network={"host": True})
+    options = start(made, role, index, tools).options()
+    assert (options["--local-addr"], options["--rdzv-conf"]) == ("<status.podIP>", f"is_host={is_host}")
 
 
 @pytest.mark.parametrize(("role", "index", "rank"), [("master", 0, "0"), ("worker", 1, "2")])

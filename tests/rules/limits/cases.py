@@ -56,3 +56,8 @@ def secrets(*objects: Any, pods: tuple[Any, ...] = ()) -> list[Finding]:
     templates = tuple(Template(1, 1, body, f"spec.tasks[{index}].template") for index, body in enumerate(pods))
     given = {str(index): body for index, body in enumerate(objects)}
     return [*plain_secrets(Judged(given, templates), environment())]
+
+
+def workers(replicas: int, count: int = 8, kind: str = "a800", **role: Any) -> dict[str, Any]:
+    """Return roles with one of pods with accelerators."""
+    return {"worker": {"replicas": replicas, "accelerators": {kind: count}, **role}}

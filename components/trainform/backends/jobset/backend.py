@@ -13,11 +13,18 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import (
+    LOCAL_QUEUE,
+    QUEUE_LABEL,
+    admission_crds,
+    gang_problems,
+    pod_group,
+    queue_labels,
+)
 from trainform.backends.backend import DEADLINE, Backend, PodRestarts
-from trainform.backends.gangs import LOCAL_QUEUE, QUEUE_LABEL, admission_crds, gang_problems, pod_group, queue_labels
 from trainform.backends.jobset import spec as jobs
 from trainform.backends.jobset.controller import controller_pods
-from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE
+from trainform.backends.kubernetes.indexed_job import INDEX_LABEL, INDEX_VARIABLE
 from trainform.backends.outcome import by_condition, ends_with_role
 from trainform.backends.support import NO_RUNTIME, Fields, done_by, fixed_size, no_policies, pods_stay
 from trainform.errors import Problem
@@ -25,19 +32,21 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 from trainform.spec.names import LABEL_MAX
+
+API_VERSION = "jobset.x-k8s.io/v1alpha2"
 
 
 class JobSet(Backend):
     """JobSet: one replicated job for each group of pods."""
 
-    PROJECT = "JobSet"
-    DOMAIN = "jobset.x-k8s.io"
-    API_VERSION = "jobset.x-k8s.io/v1alpha2"
-    PLURALS = ("jobsets",)
+    OPERATORS = (
+        Operator("JobSet", "jobset.x-k8s.io", API_VERSION, "jobset-system/jobset-controller-manager", ("jobsets",)),
+    )
     PODS = jobs.PODS
     RESTARTS = PodRestarts(counts=True)
     OUTCOME = by_condition("Completed")
@@ -105,7 +114,7 @@ class JobSet(Backend):
 
     def job(self, plan: Plan) -> Manifest:
         spec = jobs.replicated_jobs_spec(plan, self.conventions(plan))
-        return job_manifest(plan, self.API_VERSION, "JobSet", spec, labels=queue_labels(plan))
+        return job_manifest(plan, "JobSet", spec, labels=queue_labels(plan))
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         """Return the pods. Volcano's gang needs as many as the plan says; otherwise all of them are needed."""

@@ -12,22 +12,23 @@ from typing import Any
 
 from msgspec import structs
 
+from trainform.backends.admission import in_gang, least_of_groups
 from trainform.backends.backend import DEADLINE, PodsAt
-from trainform.backends.gangs import in_gang, least_of_groups
-from trainform.backends.kubernetes import indexed
-from trainform.backends.kubernetes.indexed import backoff_limit, indexed_job
+from trainform.backends.kubernetes.indexed_job import OWN_KEYS as JOB_KEYS
+from trainform.backends.kubernetes.indexed_job import backoff_limit, indexed_job
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import mappings, without_empty
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Group, Naming, Plan, RolePlan
+from trainform.plan.model import Group, Plan, RolePlan
+from trainform.plan.operator import Naming
 
 JOB_LABEL = "jobset.sigs.k8s.io/jobset-name"
 # Names of an Indexed Job's pods have a random end; peers use the hostname (replicated job, its only job's index, the
 # pod's index).
 NAMING = Naming(pod="{job}-{group}-0-{index}", address="{pod}.{service}", own_service=True)
 SUFFIX = 6  # characters that Kubernetes puts after the name of a Job's pod: `-x7k2p`
-OWN_KEYS = indexed.OWN_KEYS | {"jobset.sigs.k8s.io/"}  # JobSet overwrites these
+OWN_KEYS = JOB_KEYS | {"jobset.sigs.k8s.io/"}  # JobSet overwrites these
 ENDLESS = 2**31 - 1  # the limit of restarts for pods that must not fail the job
 
 

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import GROUP_ANNOTATION
 from trainform.backends.backend import Finder, PodRestarts, Pods
-from trainform.backends.gangs import GROUP_ANNOTATION
 from trainform.backends.kubedl.controller import (
     ELASTIC_ANNOTATIONS,
     HOST,
@@ -45,7 +45,8 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, mapping, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -79,14 +80,17 @@ PODS: Mapping[str, tuple[Finder, ...]] = {
     kind: tuple(map(_on_its_network, finders)) for kind, finders in replica_spec_pods("training.kubedl.io").items()
 }
 
+API_VERSION = "training.kubedl.io/v1alpha1"
+
 
 class KubeDL(OfReplicaSpecs):
     """KubeDL: a PyTorchJob or TFJob of replica specs."""
 
-    PROJECT = "KubeDL"
-    DOMAIN = "training.kubedl.io"
-    API_VERSION = "training.kubedl.io/v1alpha1"
-    PLURALS = ("pytorchjobs", "tfjobs")
+    OPERATORS = (
+        Operator(
+            "KubeDL", "training.kubedl.io", API_VERSION, "kubedl-system/kubedl-controller", ("pytorchjobs", "tfjobs")
+        ),
+    )
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = PODS
     RESTARTS = PodRestarts(
@@ -223,7 +227,7 @@ class KubeDL(OfReplicaSpecs):
             kind.field: replica_specs(plan, self.conventions(plan)),
         }
         annotations = {NETWORK_ANNOTATION: HOST} if plan.host_network else {}
-        return job_manifest(plan, self.API_VERSION, kind.kind, without_empty(spec), annotations=annotations)
+        return job_manifest(plan, kind.kind, without_empty(spec), annotations=annotations)
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         return controller_pods(job_body(manifests)), {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER
+from trainform.backends.admission import GROUP_ANNOTATION, SCHEDULER
 from trainform.backends.replica_specs.kinds import (
     JobKind,
     add_port,

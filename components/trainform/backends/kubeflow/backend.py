@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import GROUP_ANNOTATION, LOCAL_QUEUE, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.backend import PodRestarts
-from trainform.backends.gangs import GROUP_ANNOTATION, LOCAL_QUEUE, QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels
 from trainform.backends.kubeflow import mpi_operator
 from trainform.backends.kubeflow.controller import (
     GPU,
@@ -28,7 +28,7 @@ from trainform.backends.kubeflow.controller import (
 from trainform.backends.kubeflow.controller import INDEX_LABEL as INDEX
 from trainform.backends.outcome import by_condition, ends_with_role, failed_of_types
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, RESTART_RULES, STEPS_OF_ONE_POD, another_backend
-from trainform.backends.replica_specs.kinds import NAMING, is_v2, kind_of, main_port, replica_spec_pods
+from trainform.backends.replica_specs.kinds import MPI_V2, NAMING, is_v2, kind_of, main_port, replica_spec_pods
 from trainform.backends.replica_specs.specs import (
     ALL_WORKERS,
     GANG,
@@ -44,7 +44,8 @@ from trainform.errors import Problem
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import job_manifest
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -60,28 +61,40 @@ _BY_EXEC = (
 _STEPS = "workers of a PyTorchJob wait 200 s at most for steps of the Master alone"
 
 
+_TRAINING = Operator(
+    "Kubeflow's training-operator",
+    "kubeflow.org",
+    "kubeflow.org/v1",
+    "kubeflow/training-operator",
+    ("pytorchjobs", "tfjobs"),
+)
+# The pods of an MPIJob v1 have no addresses: its launcher starts processes by `kubectl exec`.
+_NAMINGS = {
+    "": NAMING,
+    "v1": structs.replace(NAMING, single=("launcher",), agent=KUBEXEC, named=False),
+    MPI_V2.version: mpi_operator.NAMING,
+}
+
+
 class Kubeflow(OfReplicaSpecs):
     """Kubeflow's training-operator: a job of replica specs, by the launcher's kind."""
 
-    PROJECT = "Kubeflow's training-operator"
-    DOMAIN = "kubeflow.org"
-    API_VERSION = "kubeflow.org/v1"
-    PLURALS = ("pytorchjobs", "tfjobs", "mpijobs")
-    OTHERS = (mpi_operator.OPERATOR,)
+    OPERATORS = (_TRAINING, mpi_operator.OPERATOR, structs.replace(_TRAINING, plurals=("mpijobs",), mpi_job="v1"))
     OUTCOME = by_condition("Succeeded", failed_pods=failed_of_types)
     PODS = replica_spec_pods("kubeflow.org")
     RESTARTS = PodRestarts(
         "training-operator restarts pods by exit code (`ExitCode`) from 128 to 255", tuple(range(128, 256)), "128-255"
     )
 
-    MAKES = f"PyTorchJob, TFJob (`{API_VERSION}`), MPIJob (`{mpi_operator.API_VERSION}` of mpi-operator, or `v1`)"
+    MAKES = "PyTorchJob, TFJob (`kubeflow.org/v1`), MPIJob (`kubeflow.org/v2beta1` of mpi-operator, or `v1`)"
     ENDS = (
         "PyTorchJob: the Master; without one all workers, or any of an elastic job. TFJob: the Chief; without one "
         "all workers (`successPolicy: AllWorkers`). MPIJob: the Launcher"
     )
     GANG = (
         f"{GANG}. Kueue must list `kubeflow.org/pytorchjob` and `kubeflow.org/tfjob` in `integrations.frameworks`, and "
-        "its default does not; of MPIJobs it knows v2beta1 alone. The pods of an MPIJob have no names, so none waits"
+        "its default does not; of MPIJobs it knows v2beta1 alone. The pods of an MPIJob `v1` have no names, so none "
+        "waits"
     )
     ADDS = (
         "PyTorchJob: `PYTHONUNBUFFERED`, `PET_NNODES`, `PET_NPROC_PER_NODE`; with a Master `MASTER_ADDR`, "
@@ -146,21 +159,19 @@ class Kubeflow(OfReplicaSpecs):
     LOOKUP_CONTAINERS = frozenset([WAITING])
     LACKS = frozenset([EXTRA_ROLES, JOB_RESTARTS, STEPS_OF_ONE_POD, RESTART_RULES])
 
+    def operator(self, experiment: Experiment, environment: Environment) -> Operator:
+        chosen = "" if experiment.launcher.mpi is None else environment.mpi_job
+        return next(operator for operator in self.OPERATORS if operator.mpi_job == chosen)
+
     def naming(self, experiment: Experiment, environment: Environment) -> Naming:
-        """Return addresses of the Services that the operator makes for pods. The pods of an MPIJob v1 have none: its
-        launcher starts processes by `kubectl exec`."""
-        if experiment.launcher.mpi is None:
-            return NAMING
-        first = structs.replace(NAMING, single=("launcher",), agent=KUBEXEC, named=False)
-        naming = first if environment.mpi_job == "v1" else mpi_operator.NAMING
-        return structs.replace(naming, mpi_job=environment.mpi_job)
+        return _NAMINGS[self.operator(experiment, environment).mpi_job]
 
     def problems(self, plan: Plan) -> Iterator[Problem]:
         """Yield problems with roles without a replica type, with restarts that the job cannot express, and with what
         an MPIJob cannot do."""
         yield from super().problems(plan)
         yield from follows(plan, "annotations", QUEUE_ANNOTATION, "`queue`")
-        if plan.naming.mpi_job:
+        if plan.operator.mpi_job:
             yield from mpi_operator.problems(plan) if is_v2(plan) else _mpi_problems(plan)
             for role in plan.roles:
                 if role.restart_rule is not None:
@@ -170,9 +181,7 @@ class Kubeflow(OfReplicaSpecs):
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
         """Yield a note on each step of `prepare` for which workers of a PyTorchJob wait, and on pods that run on."""
         yield from left_running(plan, job_body(manifests)["spec"]["runPolicy"], "spec.runPolicy")
-        if is_v2(plan):
-            yield from mpi_operator.notes(plan)
-        elif plan.naming.mpi_job:
+        if plan.naming.agent is not None:
             yield f"launcher.mpi: {_BY_EXEC}; if that is not wanted, write `mpi_job: v2beta1` in the environment"
         if kind_of(plan).kind == "PyTorchJob" and plan.ranked[0].group == "master":
             master, others = plan.ranked[0], plan.ranked[1:]
@@ -212,14 +221,7 @@ class Kubeflow(OfReplicaSpecs):
         spec = {**own, "runPolicy": policy, kind.field: specs}
         annotations = {QUEUE_ANNOTATION: plan.queue.name} if plan.admission == defaults.VOLCANO else {}
         labels = queue_labels(plan)
-        return job_manifest(
-            plan,
-            f"{self.DOMAIN}/{kind.version}",
-            kind.kind,
-            without_empty(spec),
-            labels=labels,
-            annotations=annotations,
-        )
+        return job_manifest(plan, kind.kind, without_empty(spec), labels=labels, annotations=annotations)
 
     def pods(self, plan: Plan, manifests: Sequence[Manifest]) -> tuple[list[dict[str, Any]], dict[str, dict[str, str]]]:
         job = job_body(manifests)
@@ -273,9 +275,6 @@ def _listening(plan: Plan, template: dict[str, Any]) -> dict[str, Any]:
 def _mpi_problems(plan: Plan) -> Iterator[Problem]:
     """Yield problems with an MPIJob. training-operator writes its hostfile: the workers, and the launcher if it
     requests a GPU, all with the same number of slots."""
-    if plan.admission == defaults.KUEUE:
-        reason = "Kueue admits MPIJobs of the version v2beta1 alone, and this one is v1"
-        yield Problem("launcher.mpi", None, reason, "write `mpi_job: v2beta1` in the environment")
     if plan.ssh is not None:
         reason = "an MPIJob does not use SSH: its pods have no DNS names, and `kubectl exec` starts the processes"
         yield Problem("ssh", None, reason, "remove it")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER
+from trainform.backends.admission import GROUP_ANNOTATION, SCHEDULER
 from trainform.backends.replica_specs.kinds import (
     LAUNCHER,
     add_port,
@@ -24,7 +24,8 @@ from trainform.backends.replica_specs.kinds import (
     tf_config,
 )
 from trainform.manifests.pods import pod_from_template
-from trainform.plan.model import Agent, RolePlan
+from trainform.plan.model import RolePlan
+from trainform.plan.operator import Agent
 
 # An MPIJob has no Services: the launcher reaches the workers by `kubectl exec`, with a list of pods that the operator
 # writes.

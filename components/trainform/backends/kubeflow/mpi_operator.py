@@ -12,9 +12,9 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trainform.backends.backend import OtherOperator
 from trainform.backends.replica_specs.kinds import (
     LAUNCHER,
+    MPI_V2,
     copied_template,
     main_container,
     pod_name,
@@ -24,11 +24,17 @@ from trainform.backends.replica_specs.kinds import (
 from trainform.backends.replica_specs.specs import ON_FAILURE, common_number
 from trainform.errors import Problem
 from trainform.manifests.pods import pod_from_template
-from trainform.plan.model import Naming, Plan, RolePlan
+from trainform.plan.model import Plan, RolePlan
+from trainform.plan.operator import Naming, Operator
 
-API_VERSION = "kubeflow.org/v2beta1"
-OPERATOR = OtherOperator(
-    "mpi-operator", API_VERSION, "mpijobs", "mpi_job: v1   # training-operator's; mpi-operator serves v2beta1"
+OPERATOR = Operator(
+    "mpi-operator",
+    "mpijobs.kubeflow.org",
+    f"kubeflow.org/{MPI_V2.version}",
+    "mpi-operator/mpi-operator",
+    ("mpijobs",),
+    MPI_V2.version,
+    keeps_job=True,
 )
 NAMING = Naming(pod="{job}-{group}-{index}", address="{pod}.{job}", own_service=False, single=("launcher",))
 LABELS = "training.kubeflow.org/"
@@ -106,12 +112,6 @@ def problems(plan: Plan) -> Iterator[Problem]:
 def _is_operators(path: str) -> bool:
     """Return True if the path is a folder that the operator mounts, or inside one: no such pod would start."""
     return f"{posixpath.normpath(path)}/".startswith(tuple(f"{folder}/" for folder in _VOLUMES.values()))
-
-
-def notes(plan: Plan) -> Iterator[str]:
-    """Yield a note on the deletion of finished jobs."""
-    if plan.ttl_seconds is not None:
-        yield "ttl: mpi-operator deletes only the pod of the launcher; the MPIJob stays"
 
 
 def controller_pods(job: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.backend import DEADLINE, Backend, PodRestarts, PodsAt
-from trainform.backends.gangs import (
+from trainform.backends.admission import (
     LOCAL_QUEUE,
     QUEUE_LABEL,
     admission_crds,
@@ -22,8 +21,9 @@ from trainform.backends.gangs import (
     pod_group,
     queue_labels,
 )
+from trainform.backends.backend import DEADLINE, Backend, PodRestarts, PodsAt
 from trainform.backends.kubernetes.controller import job_pods
-from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE, OWN_KEYS, backoff_limit, indexed_job
+from trainform.backends.kubernetes.indexed_job import INDEX_LABEL, INDEX_VARIABLE, OWN_KEYS, backoff_limit, indexed_job
 from trainform.backends.outcome import by_condition
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.support import (
@@ -42,21 +42,23 @@ from trainform.manifests.manifest import Manifest, job_body, without_empty
 from trainform.manifests.objects import SKIP_AWAIT, job_manifest
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Plan, RolePlan
+from trainform.plan.operator import Naming, Operator
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 _PODS = PodsAt("spec", counts=("parallelism",), run_time=DEADLINE)
-_LAUNCHES = done_by("pod 0 of the role launches, and its success ends the job (`successPolicy`, Kubernetes 1.31)")
+_LAUNCHES = done_by(
+    "pod 0 of the role launches, and its success ends the job (`successPolicy`, Kubernetes 1.31 or newer)"
+)
+
+API_VERSION = "batch/v1"
 
 
 class Kubernetes(Backend):
     """Kubernetes: a Job of the pods of one role."""
 
-    PROJECT = "Kubernetes"
-    DOMAIN = "batch"
-    API_VERSION = "batch/v1"
-    PLURALS = ("jobs",)
+    OPERATORS = (Operator("Kubernetes", "batch", API_VERSION, "kube-system/kube-controller-manager", ("jobs",)),)
     PODS: ClassVar = {"batch/Job": (_PODS,)}
     RESTARTS = PodRestarts(counts=True)
     OUTCOME = by_condition("Complete")
@@ -138,7 +140,7 @@ class Kubernetes(Backend):
             "ttlSecondsAfterFinished": plan.ttl_seconds,
         }
         labels, annotations = queue_labels(plan), SKIP_AWAIT  # the provider would wait for the end of the Job
-        return job_manifest(plan, self.API_VERSION, "Job", without_empty(spec), labels=labels, annotations=annotations)
+        return job_manifest(plan, "Job", without_empty(spec), labels=labels, annotations=annotations)
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         """Return the pods. Volcano's gang needs as many as the plan says; otherwise all of them are needed."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE, JOB_LABEL
+from trainform.backends.kubernetes.indexed_job import INDEX_LABEL, INDEX_VARIABLE, JOB_LABEL
 from trainform.manifests.pods import pod_from_template
 
 

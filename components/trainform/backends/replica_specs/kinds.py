@@ -13,7 +13,8 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.backend import DEADLINE, Finder, Pods, PodsAt, value_at
 from trainform.plan.layout import RENDEZVOUS, TENSORFLOW
-from trainform.plan.model import Naming, Plan
+from trainform.plan.model import Plan
+from trainform.plan.operator import Naming
 from trainform.plan.world import first_ranked, launching_role, task_type
 from trainform.spec.experiment import Experiment
 
@@ -69,24 +70,24 @@ _MPI = JobKind(
     "MPIJob", "mpijobs", "mpiReplicaSpecs", {"launcher": LAUNCHER, "worker": "Worker"}, "mpi", {}, 0, own_restarts=()
 )
 KINDS = {kind.kind: kind for kind in (_PYTORCH, _TENSORFLOW, _MPI)}
-_MPI_V2 = structs.replace(_MPI, version="v2beta1", container=defaults.MAIN_CONTAINER)
+MPI_V2 = structs.replace(_MPI, version="v2beta1", container=defaults.MAIN_CONTAINER)
 _BY_LAUNCHER = {"tensorflow": _TENSORFLOW, "mpi": _MPI}
 
 
 def kind_of(plan: Plan) -> JobKind:
     """Return the kind of job that the plan's launcher needs."""
-    return _MPI_V2 if is_v2(plan) else _BY_LAUNCHER.get(plan.launcher, _PYTORCH)
+    return MPI_V2 if is_v2(plan) else _BY_LAUNCHER.get(plan.launcher, _PYTORCH)
 
 
 def is_v2(plan: Plan) -> bool:
     """Return True for an MPIJob of mpi-operator."""
-    return plan.naming.mpi_job == _MPI_V2.version
+    return plan.operator.mpi_job == MPI_V2.version
 
 
 def rendered_kind(job: Mapping[str, Any]) -> JobKind:
     """Return the kind of a rendered job."""
     kind = KINDS[job["kind"]]
-    return _MPI_V2 if kind is _MPI and job["apiVersion"].endswith(_MPI_V2.version) else kind
+    return MPI_V2 if kind is _MPI and job["apiVersion"].endswith(MPI_V2.version) else kind
 
 
 def rendered_specs(job: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -12,8 +12,8 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import SCHEDULER, admission_crds
 from trainform.backends.backend import DEADLINE, Backend, group_and_kind
-from trainform.backends.gangs import SCHEDULER, admission_crds
 from trainform.backends.refusals import EXTRA_ROLES, JOB_RESTARTS, another_backend
 from trainform.backends.replica_specs.kinds import kind_of, replica_groups
 from trainform.backends.support import LIMITED_RESTARTS, NO_RUNTIME, Support, done_by, no_policies, noted, refused
@@ -47,7 +47,7 @@ class OfReplicaSpecs(Backend):
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         """Return the definitions of the job, and those that the admission needs."""
-        return (f"{kind_of(plan).plural}.{self.DOMAIN}", *admission_crds(plan))
+        return (f"{kind_of(plan).plural}.{plan.operator.group}", *admission_crds(plan))
 
     def own_restarts(self, plan: Plan) -> tuple[str, ...]:
         return kind_of(plan).own_restarts

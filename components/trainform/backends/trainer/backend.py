@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 from msgspec import structs
 
 from trainform import defaults
+from trainform.backends.admission import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.backend import DEADLINE, Backend, Existing
-from trainform.backends.gangs import QUEUE_ANNOTATION, QUEUE_LABEL, queue_labels, whole_gang_problems
 from trainform.backends.jobset.backend import JobSet
 from trainform.backends.jobset.spec import templates as replicated_templates
 from trainform.backends.outcome import by_condition, ends_with_role
@@ -53,7 +53,8 @@ from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import Manifest, job_body, object_body, without_empty
 from trainform.manifests.objects import experiment_labels, job_manifest
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Naming, Plan
+from trainform.plan.model import Ending, Plan
+from trainform.plan.operator import Naming, Operator
 from trainform.plan.world import launching_role
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -64,14 +65,21 @@ _JOBSET = JobSet()  # Trainer makes a JobSet from a TrainJob
 
 _LATE_REFUSALS = (("untime", "not found"),)  # Trainer's webhook and Kueue's read the runtime from their own caches
 
+API_VERSION = f"{GROUP}/v1alpha1"
+
 
 class Trainer(Backend):
     """Kubeflow Trainer: a TrainJob and the runtime that it names."""
 
-    PROJECT = "Kubeflow Trainer"
-    DOMAIN = GROUP
-    API_VERSION = f"{GROUP}/v1alpha1"
-    PLURALS = ("trainjobs", "trainingruntimes")
+    OPERATORS = (
+        Operator(
+            "Kubeflow Trainer",
+            GROUP,
+            API_VERSION,
+            "kubeflow-system/kubeflow-trainer-controller-manager",
+            ("trainjobs", "trainingruntimes"),
+        ),
+    )
     PODS = PODS
     RESTARTS = JobSet.RESTARTS
     OUTCOME = by_condition("Complete")
@@ -169,7 +177,7 @@ class Trainer(Backend):
             return [(f"{each.path} {each.reason}", each.fix) for each in check_runtime(content, plan, runtime)]
 
         fix = "leave `runtime` out"
-        return (Existing(self.API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
+        return (Existing(API_VERSION, runtime.kind, plural, runtime.name, namespace, fix, problems),)
 
     def conventions(self, plan: Plan) -> PodConventions:
         return conventions_of(plan)
@@ -179,7 +187,7 @@ class Trainer(Backend):
         if plan.runtime is not None:
             return []
         labels, spec = experiment_labels(plan), runtime_spec(plan)
-        body = object_body(RUNTIME_KIND, plan.job, plan.namespace, labels, api_version=self.API_VERSION, spec=spec)
+        body = object_body(RUNTIME_KIND, plan.job, plan.namespace, labels, api_version=API_VERSION, spec=spec)
         return [Manifest("runtime", body, revision=plan.revision)]
 
     def job(self, plan: Plan) -> Manifest:
@@ -190,9 +198,7 @@ class Trainer(Backend):
         }
         spec = own if plan.runtime is None else named_spec(plan, plan.runtime)
         spec = without_empty({**spec, DEADLINE: plan.max_run_seconds})
-        return job_manifest(
-            plan, self.API_VERSION, "TrainJob", spec, labels=queue_labels(plan), late_refusals=_LATE_REFUSALS
-        )
+        return job_manifest(plan, "TrainJob", spec, labels=queue_labels(plan), late_refusals=_LATE_REFUSALS)
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         """Return the pods of the runtime's replicated jobs; for an existing runtime, the pods as the experiment
@@ -231,7 +237,8 @@ class Trainer(Backend):
             pods = each["template"]["spec"]
             pods["template"] = copy.deepcopy(changed(Template(1, 1, pods["template"]), each["name"], trained, job).body)
         spec = job["spec"]
-        spec["trainer"] = {key: spec["trainer"][key] for key in ("numNodes", "numProcPerNode")}
+        kept = ("numNodes", "numProcPerNode", "env")  # with MPI the variables are also for nodes that do not launch
+        spec["trainer"] = {key: value for key, value in spec["trainer"].items() if key in kept}
         for patch in spec["runtimePatches"]:
             patch["trainingRuntimeSpec"]["template"].pop("spec", None)
         place = {"namespace": plan.namespace} if plan.runtime.kind == RUNTIME_KIND else {}

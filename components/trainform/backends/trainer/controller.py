@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER
+from trainform.backends.admission import GROUP_ANNOTATION, SCHEDULER
 from trainform.backends.jobset.controller import controller_pods
-from trainform.backends.kubernetes.indexed import INDEX_LABEL
+from trainform.backends.kubernetes.indexed_job import INDEX_LABEL
 from trainform.backends.trainer.runtime import (
     HOSTFILE_MOUNT,
     LAUNCHER,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER
+from trainform.backends.admission import QUEUE_ANNOTATION, SCHEDULER
 from trainform.backends.trainer.runtime import (
     ANCESTOR_LABEL,
     LAUNCHER,
@@ -239,7 +239,7 @@ def _admission(spec: Mapping[str, Any], plan: Plan) -> Iterator[Problem]:
             yield from _gang(spec)
         return
     policy = "has `volcano`" if gang else "has no `volcano`"
-    reason = f"{policy}, and in this environment {defaults.QUEUE_SYSTEMS[plan.admission]} admits jobs"
+    reason = f"{policy}, and in this environment {defaults.ADMITS[plan.admission]}"
     yield Problem("podGroupPolicy", None, reason, "name another runtime")
 
 

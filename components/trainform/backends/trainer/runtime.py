@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import structs
 
 from trainform import defaults
-from trainform.backends.gangs import QUEUE_ANNOTATION, SCHEDULER, topology
+from trainform.backends.admission import QUEUE_ANNOTATION, SCHEDULER, topology
 from trainform.backends.jobset.spec import replicated_jobs_spec
-from trainform.backends.kubernetes.indexed import INDEX_LABEL, INDEX_VARIABLE
+from trainform.backends.kubernetes.indexed_job import INDEX_LABEL, INDEX_VARIABLE
 from trainform.manifests.env import PodConventions
 from trainform.manifests.manifest import mapping, without_empty
 from trainform.plan.model import Group, Plan

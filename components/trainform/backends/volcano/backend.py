@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 
 from msgspec import structs
 
+from trainform.backends.admission import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.backend import DEADLINE, Backend, Finder, PodRestarts, Pods, PodsAt, value_at
-from trainform.backends.gangs import GROUP_ANNOTATION, SCHEDULER, topology
 from trainform.backends.notes import NOTES
 from trainform.backends.outcome import ToOutcome, ends_with_role, failed_of_pods
 from trainform.backends.refusals import RESTART_RULES
@@ -38,7 +38,8 @@ from trainform.manifests.manifest import Manifest, job_body, mappings, without_e
 from trainform.manifests.objects import job_manifest
 from trainform.manifests.pods import pod_template
 from trainform.manifests.templates import Template
-from trainform.plan.model import Ending, Group, Naming, Plan, RolePlan
+from trainform.plan.model import Ending, Group, Plan, RolePlan
+from trainform.plan.operator import Naming, Operator
 from trainform.plan.world import ANY_EVENT, COMPLETED, ON_FAILURE, TASK_FAILED, action_upon
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
@@ -148,14 +149,17 @@ OWN_KEYS = frozenset(
 # The webhook reads the job's queue from its own cache, which may be late.
 _LATE_REFUSALS = (("unable to find job queue",), ("can only submit job to queue with state `Open`",))
 
+API_VERSION = "batch.volcano.sh/v1alpha1"
+
 
 class Volcano(Backend):
     """Volcano: a Job of tasks, which its controller and scheduler run as a gang."""
 
-    PROJECT = "Volcano (its Helm chart)"
-    DOMAIN = "volcano.sh"
-    API_VERSION = "batch.volcano.sh/v1alpha1"
-    PLURALS = ("jobs",)
+    OPERATORS = (
+        Operator(
+            "Volcano (its Helm chart)", "volcano.sh", API_VERSION, "volcano-system/volcano-controllers", ("jobs",)
+        ),
+    )
     RESTARTS = PodRestarts("Volcano restarts pods by a lifecycle policy for each exit code, of at most 16", most=16)
     PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {"batch.volcano.sh/Job": (_with_volumes,)}
     # Terminated: by the policy `TerminateJob`, which a pod that fails raises if nothing restarts it. Aborted: by a
@@ -203,10 +207,14 @@ class Volcano(Backend):
         yield from _ending_problems(plan)
 
     def notes(self, plan: Plan, manifests: Sequence[Manifest]) -> Iterator[str]:
-        """Yield notes on roles of the training whose containers are started again without limit."""
+        """Yield notes on roles of the training whose containers are started again without limit, and on the longest
+        time of pods that are started again."""
         for role in plan.roles:
             if role.launched and role.restart == ON_FAILURE and is_unheeded(plan, role, TASK_FAILED):
                 yield NOTES["restarts"].format(role=role.name, number=role.max_retry)
+        policies = (policy for role in plan.roles for policy in (*role.policies, *plan.policies))
+        if plan.max_run_seconds is not None and any(policy.action.startswith("Restart") for policy in policies):
+            yield NOTES["run-time"]
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)
@@ -227,7 +235,7 @@ class Volcano(Backend):
             "policies": _rendered_policies(plan.policies),
             "tasks": [_task(plan, role, group, conventions) for role in plan.roles for group in role.groups()],
         }
-        return job_manifest(plan, self.API_VERSION, "Job", without_empty(spec), late_refusals=_LATE_REFUSALS)
+        return job_manifest(plan, "Job", without_empty(spec), late_refusals=_LATE_REFUSALS)
 
     def templates(self, plan: Plan, manifests: Sequence[Manifest]) -> list[Template]:
         spec = job_body(manifests)["spec"]

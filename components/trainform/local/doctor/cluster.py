@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from trainform import defaults
+from trainform.backends.admission import CRDS as QUEUE_CRDS
+from trainform.backends.admission import PODGROUP_CRDS
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import CRDS as QUEUE_CRDS
-from trainform.backends.gangs import PODGROUP_CRDS
 from trainform.cluster.api import ClusterApi, each, refusal
 from trainform.cluster.identity import environment_problem, is_sandbox
 from trainform.cluster.live_objects import path_of
@@ -77,7 +77,7 @@ def look_at_operators(request: Request, findings: Findings) -> Finding:
     served, environment = served_operators(connection(findings)), request.environment
     text, details = ", ".join(served) if served else "none", {"found": served}
     needed = () if environment is None else (environment.backend, environment.admission)
-    lacking = [row for row in operators() if row.name in needed and row.name not in served]
+    lacking = [main for name, (main, *_) in operators().items() if name in needed and name not in served]
     if lacking:
         names = " and ".join(f"{row.project} ({row.api_version})" for row in lacking)
         fix = f"install {' and '.join(row.project for row in lacking)} in the cluster, or choose another `backend`"
@@ -123,10 +123,10 @@ def _environment(request: Request) -> Environment:
 
 def experiment_kinds(backend: str, admission: str) -> list[str]:
     """Return the kinds that `pulumi up` of an experiment may create, without queues: few experiments have one."""
-    operator = BACKENDS[backend]
-    group = operator.API_VERSION.partition("/")[0]
-    gangs = PODGROUP_CRDS if admission == defaults.VOLCANO and operator.MAKES_GANGS else ()
-    return [*EXPERIMENT_KINDS, *(f"{plural}.{group}" for plural in operator.PLURALS), *gangs]
+    made = BACKENDS[backend]
+    gangs = PODGROUP_CRDS if admission == defaults.VOLCANO and made.MAKES_GANGS else ()
+    jobs = (crd for operator in made.OPERATORS for crd in operator.crds)
+    return [*dict.fromkeys([*EXPERIMENT_KINDS, *jobs, *gangs])]
 
 
 def environment_kinds(environment: Environment) -> list[str]:

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -83,13 +84,15 @@ def expectations(plan: Plan) -> dict[str, dict[str, str]]:
     return {role.name: world for role in plan.roles if role.launched}
 
 
-def probe_args(launcher: Launcher) -> tuple[str, ...]:
-    """Return the container's arguments with the probe instead of the program. The launcher's own options stay."""
+def probe_args(launcher: Launcher, exported: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the container's arguments with the probe instead of the program. The launcher's own options stay.
+    exported: variables that mpirun sets for all processes."""
     probe = PROBES[launcher.kind]
     words = (f"{MOUNT}/{probe.program}", *probe.arguments)
     if launcher.script is not None:
         return (*launcher.script.launcher_args, *words)
-    options = () if launcher.mpi is None else launcher.mpi.launcher_args
+    mpi = launcher.mpi
+    options = () if mpi is None else (*mpi.launcher_args, *(word for name in exported for word in ("-x", name)))
     return (*options, _interpreter(launcher.program), *words)
 
 
@@ -166,12 +169,14 @@ def insert_probe(
     """Put the probe into a pod or its template, in place. The ConfigMap has to exist. own_name: the variable with the
     pod's name, since on the host network the hostname is the node's; None to use the hostname."""
     name = pod["metadata"].get("labels", {}).get(defaults.ROLE_LABEL)
-    role = next((role for role in plan.roles if role.name == name and role.launched), None)
+    role = next((role for role in plan.roles if role.name == name and (role.launched or role.ranked)), None)
     if role is None:
         return
     pod["spec"].setdefault("volumes", []).append({"name": CONFIG_MAP, "configMap": {"name": CONFIG_MAP}})
     main = pod["spec"]["containers"][0]
     main.setdefault("volumeMounts", []).append({"name": CONFIG_MAP, "mountPath": MOUNT, "readOnly": True})
+    if not role.launched:
+        return  # mpirun may start the program there
     expected = expectations(plan)[role.name] | {"TRAINFORM_PROBE_TIMEOUT": f"{seconds:g}"}
     main.setdefault("env", []).extend({"name": key, "value": value} for key, value in expected.items())
     if own_name is not None:
@@ -179,6 +184,7 @@ def insert_probe(
     if not role.command:
         main |= {"command": [*probe_args(launcher)], "args": []}
     elif _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
-        main["args"] = list(probe_args(launcher))
+        # an existing runtime has an sshd of its own, which does not give its sessions the variables of the container
+        main["args"] = list(probe_args(launcher, expected if plan.runtime is not None else ()))
         if PROBES[plan.launcher].watched:
             main["command"] = ["python3", f"{MOUNT}/{WATCH}", *main["command"]]

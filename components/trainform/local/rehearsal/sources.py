@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trainform import defaults
@@ -47,7 +47,7 @@ def workload_of_plan(plan: Plan) -> Workload:
         | {name: {key: value.encode() for key, value in data.items()} for name, data in placeholders[SECRET].items()},
         services=(*_select_kind(bodies, "Service"), *_operator_services(plan, pods)),
         notes=tuple(
-            _placeholder_note(kind, name, data) for kind, named in placeholders.items() for name, data in named.items()
+            placeholder_note(kind, name, data) for kind, named in placeholders.items() for name, data in named.items()
         ),
     )
 
@@ -144,7 +144,8 @@ def _placeholders(missing: Iterable[NamedObject], kind: str) -> dict[str, dict[s
     return found
 
 
-def _placeholder_note(kind: str, name: str, data: Mapping[str, str]) -> str:
+def placeholder_note(kind: str, name: str, data: Collection[str]) -> str:
+    """Return the note for a stand-in with these keys."""
     gets = f"{', '.join(data)} = {PLACEHOLDER_VALUE}" if data else "it is empty"
     return f"{kind} {name} is not on this machine, so a stand-in takes its place: {gets}"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainform import defaults
-from trainform.plan.model import Agent
+from trainform.plan.operator import Agent
 
 RESTARTS = 3
 

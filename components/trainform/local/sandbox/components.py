@@ -74,7 +74,7 @@ def _kube_apiserver(context: Context) -> list[str]:
     arguments += [f"--tls-cert-file={files.server}", f"--tls-private-key-file={files.server_key}"]
     arguments += [f"--client-ca-file={files.authority}", "--authorization-mode=Node,RBAC", "--allow-privileged=true"]
     arguments += [f"--kubelet-client-certificate={files.client}", f"--kubelet-client-key={files.client_key}"]
-    arguments += ["--kubelet-preferred-address-types=InternalIP"]
+    arguments += ["--kubelet-preferred-address-types=ExternalDNS,InternalIP"]
     arguments += ["--service-account-issuer=https://kubernetes.default.svc"]
     arguments += [f"--service-account-key-file={files.service_accounts}"]
     arguments += [f"--service-account-signing-key-file={files.service_accounts_key}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import platform
 import time
 from collections.abc import Container, Mapping
 from pathlib import Path
@@ -136,6 +137,8 @@ def _image(progress: Progress) -> str:
     reason = no_real_nodes()
     if reason:
         raise SandboxError(reason, "leave out `--nodes real`: simulated nodes need no Docker")
+    if platform.system() != "Linux":
+        progress.note("real nodes have been run on Linux only, and not yet on this system")
     return ready_image(progress)
 
 
@@ -237,7 +240,7 @@ def _real_nodes_change(before: State, settings: SandboxSettings) -> bool:
     """Return True if other real nodes are needed: their kubelets and their API server start anew."""
     if not before.settings.real or not settings.real:
         return bool(before.settings.real) != bool(settings.real)
-    parts = operator.attrgetter("real", "pools", "folders")
+    parts = operator.attrgetter("real", "pools", "folders", "published")
     return parts(before.settings) != parts(settings)
 
 

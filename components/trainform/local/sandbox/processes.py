@@ -87,8 +87,8 @@ def _find(process: Process) -> psutil.Process | None:
             same = (
                 found.status() != psutil.STATUS_ZOMBIE
                 and abs(found.create_time() - process.started) < CLOCK_SLACK
-                # It is empty at the moment in which the kernel starts the program.
-                and (not command_line or process.binary in command_line)
+                # At the moment in which the kernel starts the program, it is that of this process, then empty.
+                and (process.binary in command_line or command_line in ([], psutil.Process().cmdline()))
             )
     except (psutil.NoSuchProcess, psutil.AccessDenied):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +55,7 @@ class SandboxSettings(Struct, frozen=True):
     mpi_job: str = "v2beta1"  # as in an environment
     real: int | None = None  # number of nodes that run as containers; None: as before
     folders: Mapping[str, str] = {}  # of this machine, by their name in FOLDERS of each real node
+    published: bool = platform.system() != "Linux"  # only Linux reaches a container at its address, others at a port
 
 
 def default_pools() -> tuple[NodePool, ...]:

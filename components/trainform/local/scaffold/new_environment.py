@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from trainform import defaults
@@ -18,6 +18,8 @@ CONTEXT = (
     "# cluster: {context: my-cluster}   # of the kubeconfig; `trainform doctor` shows the uid, which binds to that "
     "cluster"
 )
+ADMISSION = "# admission: volcano   # or kueue; `none` has no gangs and no queues"
+MPI_JOB = "# mpi_job: v1   # where training-operator runs MPIJobs; mpi-operator serves v2beta1"
 QUEUES = "# queues:\n#   research: {weight: 1}   # the environment's stack makes them"
 ACCELERATORS = "# accelerators:\n#   a100: {resource: nvidia.com/gpu, per_node: 8, nodes: 4, cpu: 96, memory: 1000Gi}"
 PRICE = (
@@ -26,8 +28,8 @@ PRICE = (
 RDMA = "# rdma: {resource: rdma/hca, count: 1}   # where there is a fabric"
 CLASSES = "# storage_classes: {fast: cephfs-ssd}   # short name: name in the cluster"
 LIMITS = (
-    "# limits: {max_accelerators: 32, host_network: true, registries: [registry.example.com], severity: {TF-IMG-2: "
-    "error}}"
+    "# limits: {max_accelerators: 32, host_network: true, host_paths: [/mnt/disks], registries: "
+    "[registry.example.com], severity: {TF-IMG-2: error}}"
 )
 REGISTRIES = "# registries: {registry.example.com: mirror.example.com}   # where images have other names here"
 PROMOTION = (
@@ -47,7 +49,9 @@ name: {quoted_name}"""
 def skeleton(name: str) -> str:
     """Return an environment without data of a cluster, which it has as examples."""
     own = NAMESPACE.format(name=scalar(name))
-    return _text(name, [CONTEXT, own, _backend_example(), QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, *RULES])
+    return _text(
+        name, [CONTEXT, own, _backend_example(), ADMISSION, MPI_JOB, QUEUES, ACCELERATORS, PRICE, RDMA, CLASSES, *RULES]
+    )
 
 
 def environment_text(name: str, survey: Survey) -> str:
@@ -99,9 +103,18 @@ def _operator(survey: Survey) -> Iterator[str]:
         yield _backend_example()
         return
     yield f"backend: {backend}"
-    yield from (other.without for other in BACKENDS[backend].OTHERS if other.project not in served)
+    if admission != defaults.KUEUE:  # which admits no jobs of the other version
+        yield from _mpi_job(backend, served)
     yield f"admission: {admission}"
     yield from QUEUES_OF[admission](survey)
+
+
+def _mpi_job(backend: str, served: Collection[str]) -> Iterator[str]:
+    """Yield the version of MPIJobs, if the operator of the default one is not served."""
+    versions = [each for each in BACKENDS[backend].OPERATORS if each.mpi_job]
+    if versions and versions[0].project not in served:
+        default, other = versions
+        yield f"mpi_job: {other.mpi_job}   # {default.project}, which serves {default.mpi_job}, is not there"
 
 
 def _volcano_queues(survey: Survey) -> Iterator[str]:

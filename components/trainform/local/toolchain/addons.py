@@ -91,13 +91,16 @@ KUBE_SCHEDULER = Part(
     target=f"{_COMMANDS}/kube-scheduler", ldflags=KUBERNETES_STAMP,
 )  # fmt: skip
 ADDON_PARTS = (TRAINING_OPERATOR, TRAINER, KUEUE, MPI_OPERATOR, KUBEDL, KUBE_SCHEDULER)
-# The programs of real nodes.
+# The programs of real nodes, which are containers.
+_IN_CONTAINERS = (("GOOS", "linux"),)
 NODE = Part(
     folder="node", binaries=("kubelet", "kube-proxy"), minutes=0.4, pins="controlplane",
-    target=f"{_COMMANDS}/kubelet {_COMMANDS}/kube-proxy", ldflags=KUBERNETES_STAMP,
+    target=f"{_COMMANDS}/kubelet {_COMMANDS}/kube-proxy", ldflags=KUBERNETES_STAMP, environment=_IN_CONTAINERS,
 )  # fmt: skip
 # Our own main package with six of the module's plugins: the others bring the clients of cloud services.
-COREDNS = Part(folder="coredns", binaries=("coredns",), minutes=0.7, target=".", gcflags=_GCFLAGS)
+COREDNS = Part(
+    folder="coredns", binaries=("coredns",), minutes=0.7, target=".", gcflags=_GCFLAGS, environment=_IN_CONTAINERS
+)
 
 
 @functools.cache

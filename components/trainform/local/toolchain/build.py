@@ -65,7 +65,8 @@ class Builder(Struct, frozen=True):
         self._go(["mod", "verify"], source, log)
         for files in part.embedded:
             self._copy(files, source, source, log)
-        self._go(_build_arguments(part, partial / "bin"), source, log, lambda line: step.update(f"{title}: {line}"))
+        arguments = _build_arguments(part, partial / "bin")
+        self._go(arguments, source, log, lambda line: step.update(f"{title}: {line}"), **dict(part.environment))
         absent = [name for name in part.binaries if not os.access(partial / "bin" / name, os.X_OK)]
         if absent:
             raise ToolchainError(f"the build of {part.folder} did not make {', '.join(absent)}", f"read the log, {log}")
@@ -75,9 +76,10 @@ class Builder(Struct, frozen=True):
         partial.rename(self.folder / part.folder)
 
     def _go(
-        self, arguments: Sequence[str], source: Path, log: Path, watch: Callable[[str], None] | None = None
-    ) -> None:
-        run_logged([str(self.compiler), *arguments], source, self.environment, log, watch)
+        self, arguments: Sequence[str], source: Path, log: Path, watch: Callable[[str], None] | None = None,
+        **variables: str,
+    ) -> None:  # fmt: skip
+        run_logged([str(self.compiler), *arguments], source, {**self.environment, **variables}, log, watch)
 
     def _copy(self, files: ModuleFiles, source: Path, target: Path, log: Path) -> None:
         # `go list` returns no folder for a module that is not downloaded yet.

@@ -58,6 +58,7 @@ class Part(Struct, frozen=True):
     `embedded`: files that are copied next to main.go before the build. `shipped`: files that are copied next to `bin`
     after it. `gcflags`: the last one that matches a package is used. `minutes`: measured on two cores, in the order of
     the tables; `packages`: how many packages were compiled in that time, without those that earlier parts had compiled.
+    `environment`: more variables for `go build`.
     """
 
     folder: str
@@ -70,6 +71,7 @@ class Part(Struct, frozen=True):
     gcflags: tuple[str, ...] = (f"all={_QUICKLY}",)
     embedded: tuple[ModuleFiles, ...] = ()
     shipped: tuple[ModuleFiles, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
 
     @property
     def module(self) -> str:
@@ -168,7 +170,7 @@ def digest(parts: Sequence[Part], versions: list[object], pins: Path) -> str:
     """Return a hash of these parts' rows and pins, and of the versions."""
     rows = msgspec.to_builtins([*parts])
     for row in rows:
-        del row["minutes"]
+        del row["minutes"], row["environment"]
     found = hashlib.sha256(json.dumps([versions, rows]).encode())
     for path in sorted(path for part in parts for path in pins.glob(f"{part.module}/**/*") if path.is_file()):
         found.update(str(path.relative_to(pins)).encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())

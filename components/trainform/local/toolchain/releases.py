@@ -76,9 +76,10 @@ def _archive(
     return Release(name, ARCHIVE, version, f"{folder}/{file}", (take,), f"{folder}/{sums}", systems)
 
 
-def _kubernetes(name: str, pins: str) -> Release:
-    url = f"https://dl.k8s.io/release/v{{version}}/bin/{{system}}/{{machine}}/{name}"
-    return Release(name, FILE, Module(pins, "k8s.io/kubernetes"), url, ((name, f"bin/{name}"),), f"{url}.sha256")
+def _kubernetes(name: str, systems: tuple[str, ...] = LINUX) -> Release:
+    url = f"https://dl.k8s.io/release/v{{version}}/bin/linux/{{machine}}/{name}"
+    version, take = Module("controlplane", "k8s.io/kubernetes"), ((name, f"bin/{name}"),)
+    return Release(name, FILE, version, url, take, f"{url}.sha256", systems)
 
 
 def _image(name: str, version: Module, repository: str, take: tuple[str, str]) -> Release:
@@ -111,8 +112,8 @@ _PROGRAMS: Mapping[str, tuple[Release, ...]] = {
             ("etcd-v{version}-{system}-{machine}/etcd", "bin/server"),
             LINUX,
         ),
-        _kubernetes("kube-apiserver", "controlplane"),
-        _kubernetes("kube-controller-manager", "controlplane"),
+        _kubernetes("kube-apiserver"),
+        _kubernetes("kube-controller-manager"),
         _volcano("controller-manager"),
         _volcano("scheduler"),
         _volcano("webhook-manager"),
@@ -151,17 +152,18 @@ RELEASES: Mapping[str, tuple[Release, ...]] = {
         ),
     ),
     **{part.folder: (*_PROGRAMS[part.folder], *_modules(part)) for part in CONTROL_PLANE_PARTS},
-    "kube-scheduler": (_kubernetes("kube-scheduler", "controlplane"),),
-    "node": tuple(_kubernetes(name, "controlplane") for name in ("kubelet", "kube-proxy")),
+    "kube-scheduler": (_kubernetes("kube-scheduler"),),
+    # these run in containers, so they are for Linux also on a Mac
+    "node": tuple(_kubernetes(name, UNIX) for name in ("kubelet", "kube-proxy")),
     "coredns": (
         _archive(
             "coredns",
             Module("coredns", "github.com/coredns/coredns"),
             "https://github.com/coredns/coredns/releases/download/v{version}",
-            "coredns_{version}_{system}_{machine}.tgz",
-            "coredns_{version}_{system}_{machine}.tgz.sha256",
+            "coredns_{version}_linux_{machine}.tgz",
+            "coredns_{version}_linux_{machine}.tgz.sha256",
             ("coredns", "bin/coredns"),
-            LINUX,
+            UNIX,
         ),
     ),
 }

@@ -9,6 +9,7 @@ parts of it a job needs.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 
 from trainform import defaults
 from trainform.plan.launch.prepare import (
@@ -110,8 +111,11 @@ def ssh_folder(experiment: Experiment) -> str:
 def chooses_mode(launcher: Accelerate) -> bool:
     """Return True if the user's own options choose how accelerate distributes the training; it accepts only one such
     option."""
-    options = {word.partition("=")[0].replace("-", "_") for word in launcher.launcher_args if word.startswith("--")}
-    return not options.isdisjoint(_ACCELERATE_MODES)
+    return not _options(launcher).isdisjoint(_ACCELERATE_MODES)
+
+
+def _options(launcher: Accelerate) -> set[str]:
+    return {word.partition("=")[0].replace("-", "_") for word in launcher.launcher_args if word.startswith("--")}
 
 
 def script_name(layout: Layout, name: str) -> str:
@@ -164,7 +168,9 @@ def _launch_script(layout: Layout, name: str) -> str:
         return script("start.sh", waits) + script("serve.sh" if layout.naming.agent is None else "keep_up.sh")
     if name == COMMAND_SCRIPT:
         return _start(layout, peers) + script("command.sh")
-    return _start(layout, _waits(layout)) + script(start_script(layout.experiment.launcher), without=_left_out(layout))
+    address = ["elastic-on-host"] if layout.elastic_on_host else []
+    start = _start(layout, _waits(layout), address)
+    return start + script(start_script(layout.experiment.launcher), without=_left_out(layout))
 
 
 # The file with the line that starts, by launcher; an elastic torchrun has its own.
@@ -179,10 +185,10 @@ _STARTS = {
 }
 
 
-def _start(layout: Layout, waits: str | None = None) -> str:
+def _start(layout: Layout, waits: str | None = None, own: Collection[str] = ()) -> str:
     """Return the beginning of a script: who this pod is, its SSH server, and what it waits for (a section of start.sh,
-    or nothing)."""
-    sections = _world(layout)
+    or nothing). own: further sections."""
+    sections = {*_world(layout), *own}
     if layout.launches_by_index:
         sections |= {"others-serve", *(["others-wait"] if _peers(layout) else [])}
     if _mpi_hosts(layout):
@@ -253,7 +259,10 @@ def _left_out(layout: Layout) -> tuple[str, ...]:
     experiment = layout.experiment
     accelerate = experiment.launcher.accelerate
     if accelerate is not None:
-        return () if layout.world.processes > 1 and not chooses_mode(accelerate) else ("--multi_gpu",)
+        several = layout.world.processes > 1 and not chooses_mode(accelerate)
+        by_deepspeed = layout.world.nodes > 1 and "__use_deepspeed" in _options(accelerate)
+        kept = {"--multi_gpu": several, "--deepspeed_multinode_launcher standard": by_deepspeed}
+        return tuple(word for word, keep in kept.items() if not keep)
     if experiment.launcher.kind == "deepspeed":
         launching = layout.launching
         return ("--force_multi",) if launching is None or experiment.roles[launching].ranked else ()

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.errors import list_names
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.templates import Place, Template, places
 from trainform.rules.limits.rule import ADD_ON, CACHE, Finding, Judged, Named, not_allowed
 from trainform.spec.environment import Environment
@@ -140,7 +140,7 @@ CLASS = "storageClassName"
 NEW_CLAIM_FIELDS = ("accessModes", "resources", CLASS, "volumeMode")
 # Paths of the specs of claims, by the kind of the object: Volcano's Job creates claims too.
 CLAIMS = {
-    "PersistentVolumeClaim": ("spec",),
+    CLAIM: ("spec",),
     "StatefulSet": ("spec.volumeClaimTemplates[].spec",),
     "Job": ("spec.volumes[].volumeClaim",),
 }
@@ -150,7 +150,7 @@ def kept_claims(judged: Judged, environment: Environment) -> Iterator[Finding]:
     """Yield claims that are deleted with the experiment although its ranked pods write to them."""
     ranked = [each for each in judged.templates if judged.ranked is None or each.role in judged.ranked]
     written = {name for template in ranked for name in _written(template)}
-    for key, body in judged.of_kind("PersistentVolumeClaim"):
+    for key, body in judged.of_kind(CLAIM):
         if key not in judged.kept and str(mapping(body.get("metadata")).get("name")) in written:
             reason = "ranked pods write to the claim, and `pulumi destroy` deletes it with its data"
             yield Finding("keep", False, reason, "write `keep: true`, or `read_only: true`", key=key)
@@ -223,8 +223,10 @@ def run_time(judged: Judged, environment: Environment) -> Iterator[Finding]:
         if left is not None and (deadline is None or deadline > left):
             reason = f"the pods may run longer than the environment {environment.name} allows ({limit})"
             time = limit if left == most else f"{left}s"
-            fix = f"write `max_run_time: {time}` or less" if deadline is None else f"write {left} s or less"
-            yield Finding(f"spec.{DEADLINE}", deadline, reason, fix, template)
+            patch = "" if deadline is None else f", or {left} in a patch"
+            yield Finding(
+                f"spec.{DEADLINE}", deadline, reason, f"write `max_run_time: {time}` or less{patch}", template
+            )
 
 
 def _deadline(template: Template) -> int | None:

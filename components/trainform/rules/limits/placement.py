@@ -59,8 +59,7 @@ def _other_admission(of_kueue: list[Named], environment: Environment) -> Iterato
     """Yield labels that give jobs or pods to Kueue where it does not admit jobs, each queue once. Without Volcano's
     admission names of its queues have no effect: another scheduler places the pods."""
     for named in {str(named.value): named for named in reversed(of_kueue)}.values():
-        admitting = defaults.QUEUE_SYSTEMS[environment.admission]
-        admits = f"in the environment {environment.name} {admitting} admits jobs"
+        admits = f"in the environment {environment.name} {defaults.ADMITS[environment.admission]}"
         reason = f"it gives the job to a queue of Kueue, and {admits}"
         fix = "remove it, or use an environment with Kueue's admission"
         yield Finding(named.where, named.value, reason, fix, named.template, named.key, everywhere=True)

@@ -11,7 +11,7 @@ from msgspec import structs
 from trainform.errors import list_names
 from trainform.manifests.manifest import decoded, mapping, mappings
 from trainform.manifests.templates import Place, places, volume_sources, volume_type
-from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, host_paths, join_places
+from trainform.rules.limits.pod_security import RUN_AS, below_a_folder, host_path_fix, host_paths, join_places
 from trainform.rules.limits.rule import Finding, Judged, not_allowed
 from trainform.spec.environment import Environment
 from trainform.spec.names import IMAGE, PLACEHOLDER, is_placeholder, matches, qualified
@@ -32,7 +32,7 @@ def volumes(judged: Judged, environment: Environment) -> Iterator[Finding]:
                 yield join_places([place], reason, forbidden, fix, template)
         for place in host_paths(template.body) if limits.pod_security == "privileged" else ():
             if not below_a_folder(place.value, tuple(limits.host_paths)):
-                fix = "use a claim, or ask the platform team for limits.host_paths"
+                fix = host_path_fix(limits.host_paths)
                 yield join_places([place], "a volume is a path of the node", forbidden, fix, template)
 
 

@@ -7,12 +7,12 @@ rule TF-NET-1, which holds at every level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from trainform.errors import shorten
+from trainform.errors import list_names, shorten
 from trainform.manifests.pods import ASKING, HANDLERS
 from trainform.manifests.templates import (
     APPARMOR_ANNOTATION,
@@ -83,7 +83,7 @@ class Control(Struct, frozen=True):
     """Yields the places of a pod template that it judges."""
     allowed: Allowed
     reason: str
-    fix: str = REMOVE
+    fix: str | Callable[[Openings], str] = REMOVE
     replaces: str = ""
     """The control of `baseline` that it replaces."""
 
@@ -140,6 +140,12 @@ def _usual_profile(place: Place, openings: Openings) -> bool:
     return value in ("", "runtime/default") or (isinstance(value, str) and value.startswith("localhost/"))
 
 
+def host_path_fix(allowed: Sequence[str]) -> str:
+    """Return what to write instead of a path of the node that is not allowed."""
+    below = f"write a path below {list_names(allowed, 5)}, " if allowed else ""
+    return f"{below}use a claim, or ask the platform team for limits.host_paths"
+
+
 def below_a_folder(path: object, folders: tuple[str, ...]) -> bool:
     """Return True if the path is one of the folders or below one. A path with `..` never is."""
     if not isinstance(path, str) or not path.startswith("/"):
@@ -172,7 +178,7 @@ BASELINE: tuple[Control, ...] = (
         host_paths,
         lambda place, openings: below_a_folder(place.value, openings.host_paths),
         "a volume is a path of the node",
-        "use a claim, or ask the platform team for limits.host_paths",
+        lambda openings: host_path_fix(openings.host_paths),
     ),
     Control(
         "hostProbesAndHostLifecycle",
@@ -303,7 +309,8 @@ def pod_security(judged: Judged, environment: Environment) -> Iterator[Finding]:
     for template in judged.templates:
         for control, found in violated(level, template.body, openings):
             forbidden = f"which the environment {environment.name} forbids (Pod Security level {level})"
-            yield join_places(found, control.reason, forbidden, control.fix, template)
+            fix = control.fix if isinstance(control.fix, str) else control.fix(openings)
+            yield join_places(found, control.reason, forbidden, fix, template)
 
 
 def join_places(violations: Iterable[Place], reason: str, forbidden: str, fix: str, template: Template) -> Finding:

@@ -17,6 +17,7 @@ from trainform.local.toolchain.tools import Toolchain
 
 __all__ = ["docker_daemon"]
 
+SLOW_SECONDS = 600  # on cgroup v2 (`tools.cgroup_v2`) it takes minutes
 POOL = NodePool("cpu", 2, {"cpu": "8", "memory": "16Gi", "pods": "110", "ephemeral-storage": "1Ti"})
 
 
@@ -33,7 +34,7 @@ def folder(real_nodes: None, toolchain: Toolchain, tmp_path_factory: pytest.Temp
     """Start the sandbox, and return its folder."""
     folder = tmp_path_factory.mktemp("sandbox") / "real"
     try:
-        up(SandboxSettings(folder, (POOL,), real=2), toolchain)
+        up(SandboxSettings(folder, (POOL,), real=2), toolchain, timeout=SLOW_SECONDS)
         yield folder
     finally:
         down(folder)

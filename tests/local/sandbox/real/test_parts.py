@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.local.toolchain.recording import Recording
 from trainform.cli.sandbox import MOST_REAL_NODES, REAL_NODES, _real
@@ -21,6 +22,7 @@ from trainform.local.sandbox.real.load import NodeImage, full_name, node_image, 
 from trainform.local.sandbox.real.node_files import (
     DNS_USER,
     PROXY_USER,
+    addresses,
     chosen_nodes,
     node_files,
     node_object,
@@ -66,6 +68,15 @@ def test_peers_name_the_addresses_of_the_other_nodes() -> None:
     started = [(first, "172.18.0.2"), (second, "172.18.0.3")]
     assert peers(started, first) == b"here 10.126.0.0/24\n172.18.0.3 10.126.1.0/24\n"
     assert peers(started, second) == b"172.18.0.2 10.126.0.0/24\nhere 10.126.1.0/24\n"
+
+
+@pytest.mark.parametrize(("port", "name"), [(None, {}), (20250, {"ExternalDNS": "localhost"})])
+def test_the_api_server_finds_a_published_port_by_a_name_of_this_machine(
+    port: int | None, name: dict[str, str]
+) -> None:
+    (node,) = chosen_nodes((GPU,), 1, 1)
+    found = {each["type"]: each["address"] for each in addresses(structs.replace(node, port=port), "172.18.0.2")}
+    assert found == {"InternalIP": "172.18.0.2", "Hostname": "gpu-real-0", **name}
 
 
 def test_a_node_has_its_own_certificate_and_no_other_key(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from trainform.local.rehearsal.kubexec import client, relay
 from trainform.local.rehearsal.workload import Workload, init_containers, pod_name, short_name
-from trainform.plan.model import Agent
+from trainform.plan.operator import Agent
 
 VOLUME, MOUNT = "trainform-exec", "/trainform-exec"  # a volume of all pods, with the sockets of the relays
 # -I: the caller's variables may be meant for another Python

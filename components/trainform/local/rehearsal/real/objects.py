@@ -10,20 +10,20 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.backend import BACKENDS
-from trainform.backends.gangs import API_VERSION as QUEUE_API
 from trainform.cluster.operators import KUEUE
 from trainform.job.render import job_manifests
 from trainform.local.rehearsal.probe import CONFIG_MAP, insert_probe, programs
 from trainform.local.rehearsal.run.pod_infrastructure import check_folders
+from trainform.local.rehearsal.sources import placeholder_note
 from trainform.local.rehearsal.workload import Workload, containers
 from trainform.local.sandbox.real.containers import FOLDERS
-from trainform.manifests.manifest import Manifest
+from trainform.manifests.manifest import CLAIM, Manifest
 from trainform.manifests.templates import named_objects
 from trainform.plan.model import Plan
 from trainform.spec.launchers import Launcher
 
-CLAIM = "PersistentVolumeClaim"
 CLAIM_SIZE = "1Gi"  # of a claim that replaces one of the cluster
 # The nodes of rehearsals are alike, and other programs use this machine too.
 NODE_FIELDS = ("nodeSelector", "affinity", "topologySpreadConstraints", "runtimeClassName", "imagePullSecrets")
@@ -63,7 +63,7 @@ def rehearsal_objects(
             body.pop("stringData", None)
             body["data"] = _encoded(workload.secrets[body["metadata"]["name"]])
     job = next(manifest.body for manifest in manifests if manifest.is_job)
-    notes = [*workload.notes, LEFT_OUT]
+    notes = [LEFT_OUT]
     images = set[str]()
     for template in _templates(plan, manifests):
         notes += _adapt(template, image)
@@ -71,18 +71,25 @@ def rehearsal_objects(
             insert_probe(template, plan, probe, POD_NAME if template["spec"].get("hostNetwork") else None)
         images |= {container["image"] for container in containers(template)}
     specs = [template["spec"] for template in _templates(plan, manifests)]
-    own = {(body["kind"], body["metadata"]["name"]) for body in bodies}
+    own = {_key(body) for body in bodies}
+    # an operator makes objects that its pods name and the templates do not
+    stand_ins = [body for body in _stand_ins(workload, plan.namespace, specs) if _key(body) not in own]
+    notes = [*(placeholder_note(*_key(body), body["data"]) for body in stand_ins), *notes]
     others = [
         *_cluster_objects(plan, specs),
-        *_stand_ins(workload, plan.namespace, specs),
+        *stand_ins,
         *([] if probe is None else [_object("ConfigMap", CONFIG_MAP, plan.namespace, data=programs())]),
     ]
-    missing = [body for body in others if (body["kind"], body["metadata"]["name"]) not in own]
+    missing = [body for body in others if _key(body) not in own]
     claims = {body["metadata"]["name"]: body for body in (*missing, *bodies) if body["kind"] == CLAIM}
     check_folders(folders, claims.keys())
     given = [_bind(claims[name]) for name in folders]
     namespace = _object("Namespace", plan.namespace)
     return RehearsalObjects((namespace, *given, *missing, *bodies), job, frozenset(images), tuple(dict.fromkeys(notes)))
+
+
+def _key(body: Mapping[str, Any]) -> tuple[str, str]:
+    return body["kind"], body["metadata"]["name"]
 
 
 def _templates(plan: Plan, manifests: Iterable[Manifest]) -> Iterator[dict[str, Any]]:

@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from trainform.errors import SandboxError
 from trainform.local.docker_daemon import KINDS, docker_errors, find_labelled, one_line, remove_object
+from trainform.local.sandbox.ports import LOOPBACK
 from trainform.local.sandbox.real.node_files import FOLDER, RealNode
 
 LABEL = "trainform.sandbox"
@@ -29,6 +32,7 @@ UNCONFINED = {
     "DeviceCgroupRules": ["a *:* rwm"],
     "Devices": [{"PathOnHost": "/dev/kmsg", "PathInContainer": "/dev/kmsg", "CgroupPermissions": "rwm"}],
 }
+HOST = "host.docker.internal"  # Docker Desktop's name of this machine
 RETRY_SECONDS = 0.1
 REMOVE_SECONDS = 30.0
 
@@ -46,11 +50,12 @@ class Containers:
         """Return the ids of the nodes that run."""
         return [str(each["Id"]) for each in self._client.containers(filters={"label": self._label})]
 
-    def memory_of_others(self) -> int:
-        """Return the bytes that the real nodes of other sandboxes may use."""
+    def memory(self) -> int:
+        """Return the bytes that Docker has, without those that the real nodes of other sandboxes may use."""
         own, others = self.running(), self._client.containers(filters={"label": LABEL})
         ids = [each["Id"] for each in others if each["Id"] not in own]
-        return sum(self._client.inspect_container(each)["HostConfig"]["Memory"] for each in ids)
+        given: int = sum(self._client.inspect_container(each)["HostConfig"]["Memory"] for each in ids)
+        return min(psutil.virtual_memory().available, int(self._client.info()["MemTotal"])) - given
 
     def make_network(self) -> str:
         """Create the network and the volumes; return the address of this machine in the network."""
@@ -59,9 +64,22 @@ class Containers:
         self._client.create_volume(f"{self._name}-claims", labels=self._labels)
         return str(self._client.inspect_network(made["Id"])["IPAM"]["Config"][0]["Gateway"])
 
+    def host_address(self, image: str) -> str:
+        """Return the address at which a container reaches this machine, whatever runs Docker."""
+        host = {"ExtraHosts": [f"{HOST}:host-gateway"]}
+        body = {"Image": image, "Entrypoint": ["getent", "ahostsv4", HOST], "Labels": self._labels, "HostConfig": host}
+        container = self._client.create_container_from_config(body)["Id"]
+        self._client.start(container)
+        self._client.wait(container)
+        printed: bytes = self._client.logs(container)
+        self._client.remove_container(container)
+        return printed.decode().split()[0]
+
     def start(self, node: RealNode, image: str, files: Mapping[str, bytes], folders: Mapping[str, str]) -> str:
         """Start a node with these files in /etc/trainform and these folders in FOLDERS, and return its address."""
         binds = [f"{path}:{FOLDERS}/{name}" for name, path in folders.items()]
+        here = [{"HostIp": LOOPBACK, "HostPort": str(node.port)}]
+        ports = {} if node.port is None else {f"{node.port}/tcp": here}
         host = {
             "Memory": node.memory,
             "MemorySwap": node.memory,
@@ -69,11 +87,13 @@ class Containers:
             "NetworkMode": self._name,
             "Tmpfs": {"/run": "rw,exec"},
             "Binds": [f"{IMAGES}:/images", f"{self._name}-claims:/sandbox", *binds],
+            "PortBindings": ports,
         }
         body = {
             "Image": image,
             "Hostname": node.name,
             "Labels": self._labels,
+            "ExposedPorts": {port: {} for port in ports},
             "Volumes": {"/var": {}},  # containerd's overlayfs does not work on Docker's
             "HostConfig": host,
         }

@@ -130,7 +130,7 @@ ctr --namespace k8s.io images import /usr/lib/trainform/pause.tar >/dev/null
 run coredns coredns -conf $given/Corefile
 run kube-proxy kube-proxy --config=$given/kube-proxy.yaml --hostname-override="$(hostname)"
 run kubelet kubelet --config=$given/kubelet.yaml --kubeconfig=$given/kubelet.kubeconfig \
-  --hostname-override="$(hostname)" --node-ip="$(hostname -i | cut -d' ' -f1)"
+  --hostname-override="$(hostname)" --cloud-provider=external # the sandbox has set the node's addresses
 trap 'exit 0' TERM
 wait -n -p ended || true
 tail -n 5 "/var/log/trainform/${names[$ended]}.log" >&2

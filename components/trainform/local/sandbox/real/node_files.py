@@ -26,12 +26,14 @@ NO_EVICTION = dict.fromkeys(("memory.available", "nodefs.available", "nodefs.ino
 
 
 class RealNode(Struct, frozen=True):
-    """A node of a pool. memory: bytes, the limit of its container."""
+    """A node of a pool. memory: bytes, the limit of its container. port: its kubelet's, which is published on this
+    machine; None: the usual one of the container."""
 
     name: str
     index: int
     pool: NodePool
     memory: int
+    port: int | None = None
 
     @property
     def pods(self) -> str:
@@ -59,7 +61,7 @@ def node_files(node: RealNode, server: str, certificates: Certificates, signed: 
         "resolv.conf": f"nameserver {DNS}\n".encode(),
         "Corefile": COREFILE.encode(),
         "cni.json": _json(_network(node.pods)),
-        "kubelet.yaml": _json(KUBELET),
+        "kubelet.yaml": _json(KUBELET if node.port is None else KUBELET | {"port": node.port}),
         "kube-proxy.yaml": _json(PROXY),
     }
     for program, user in (("kubelet", node.name), ("kube-proxy", PROXY_USER), ("coredns", DNS_USER)):
@@ -133,7 +135,7 @@ def _network(pods: str) -> dict[str, Any]:
 
 
 def node_object(node: RealNode) -> dict[str, Any]:
-    """Return the Node. Its kubelet adds CPUs, memory and addresses, and keeps other fields."""
+    """Return the Node. Its kubelet adds CPUs and memory, and keeps other fields."""
     pool = node.pool
     labels = {"kubernetes.io/hostname": node.name, "kubernetes.io/os": "linux", NODES_LABEL: REAL, **pool.labels}
     return {
@@ -143,6 +145,13 @@ def node_object(node: RealNode) -> dict[str, Any]:
         "spec": {"taints": [structs.asdict(taint) for taint in pool.taints]},
         "status": {"capacity": dict(pool.resources), "allocatable": dict(pool.resources)},
     }
+
+
+def addresses(node: RealNode, address: str) -> list[dict[str, str]]:
+    """Return the Node's addresses: that of its container, and the name under which the API server finds its port."""
+    found = {"InternalIP": address, "Hostname": node.name}
+    found |= {} if node.port is None else {"ExternalDNS": "localhost"}
+    return [{"type": kind, "address": value} for kind, value in found.items()]
 
 
 def cluster_objects(gateway: str, port: int) -> dict[str, dict[str, Any]]:

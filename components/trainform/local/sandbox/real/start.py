@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import psutil
+from msgspec import structs
 
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
@@ -19,7 +20,7 @@ from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.certificates import Authority, Certificates
 from trainform.local.sandbox.components import FORWARDER
 from trainform.local.sandbox.folder import Layout
-from trainform.local.sandbox.ports import LOOPBACK
+from trainform.local.sandbox.ports import LOOPBACK, pick_ports
 from trainform.local.sandbox.processes import Command
 from trainform.local.sandbox.real.containers import Containers
 from trainform.local.sandbox.real.image import ensure_image
@@ -28,6 +29,7 @@ from trainform.local.sandbox.real.node_files import (
     DNS_USER,
     PROXY_USER,
     RealNode,
+    addresses,
     chosen_nodes,
     cluster_objects,
     node_files,
@@ -83,20 +85,23 @@ class RealNodes:
 
     def __init__(self, layout: Layout, api: Api, port: int, settings: SandboxSettings, image: str) -> None:
         self._layout, self._api, self._port, self._image = layout, api, port, image
-        self._folders = settings.folders
+        self._folders, self._published = settings.folders, settings.published
         with containers(layout.root) as docker:
-            given = docker.memory_of_others()
-        memory = int(max(psutil.virtual_memory().available - given, LEAST_MEMORY) * SHARE)
-        self.nodes: Sequence[RealNode] = chosen_nodes(settings.pools, settings.real or 0, memory)
+            memory = int(max(docker.memory(), LEAST_MEMORY) * SHARE)
+        chosen = chosen_nodes(settings.pools, settings.real or 0, memory)
+        ports = pick_ports([node.name for node in chosen], {}) if settings.published else {}
+        self.nodes: Sequence[RealNode] = [structs.replace(node, port=ports.get(node.name)) for node in chosen]
 
     def network(self) -> Command:
         """Create network and volumes; return the command that connects them to the API server."""
         with containers(self._layout.root) as docker:
             docker.remove(claims=False)
-            self.gateway = docker.make_network()
-        for path, manifest in cluster_objects(self.gateway, self._port).items():
+            gateway = docker.make_network()
+            self.address = docker.host_address(self._image) if self._published else gateway
+        for path, manifest in cluster_objects(self.address, self._port).items():
             self._api.apply(path, manifest)
-        routes = [(self.gateway, self._port, [(LOOPBACK, self._port)])]
+        # elsewhere Docker itself leads from that address to the loopback interface
+        routes = [(self.address, self._port, [(LOOPBACK, self._port)])] if platform.system() == "Linux" else []
         words = [forward.__file__, json.dumps(routes)]
         return Command(FORWARDER, Path(sys.executable), words, self._layout.log(FORWARDER))
 
@@ -106,13 +111,14 @@ class RealNodes:
         signed = self._sign(certificates)
         for node in self.nodes:
             self._api.create(_NODES, node_object(node))
-        server = f"https://{self.gateway}:{self._port}"
+        server = f"https://{self.address}:{self._port}"
         with containers(self._layout.root) as docker:
             started = [
                 (node, docker.start(node, self._image, node_files(node, server, certificates, signed), self._folders))
                 for node in self.nodes
             ]
-            for node in self.nodes:
+            for node, address in started:
+                self._api.merge(f"{_NODES}/{node.name}/status", {"status": {"addresses": addresses(node, address)}})
                 docker.write(node, {"peers": peers(started, node)})
 
     def _sign(self, certificates: Certificates) -> dict[str, Path]:

@@ -31,6 +31,12 @@ if [ "$RANK" = 0 ] && [ -n "${TRAINFORM_OWN_ADDR:-}" ]; then
   export MASTER_ADDR="$TRAINFORM_OWN_ADDR" MASTER_PORT="${TRAINFORM_RENDEZVOUS_PORT:?}"
 fi
 
+#: elastic-on-host
+## torchrun gives its peers the name of its machine, and looks that name up to learn whether all meet in this pod. On the
+## host network it is the node's, which other pods may not know, and which a node may have for 127.0.1.1.
+if [ "${TRAINFORM_REPLICA_INDEX:?}" = 0 ] && [ -n "${TRAINFORM_RENDEZVOUS_PORT:-}" ]; then is_host=1; else is_host=0; fi
+set -- --local-addr "${TRAINFORM_POD_ADDR:?}" --rdzv-conf "is_host=$is_host" "$@"
+
 #: jax
 ## Rank 0 binds the port of the address that it is given, so this follows from what it opens itself.
 export JAX_PROCESS_ID="${JAX_PROCESS_ID-$RANK}"

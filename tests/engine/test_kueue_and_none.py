@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.engine.conftest import live_of, own_project
+from tests.engine.conftest import live_of, own_namespace, own_project
+from tests.engine.kueue import API_VERSION, KUEUE, held_queue, local_queue, stop
 from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import RECORD, Project
 from tests.engine.test_lives import as_planned_on
-from tests.engine.test_updates_of_operators import KUEUE, queue_bodies, sweep, write
+from tests.engine.test_updates_of_operators import sweep, write
 from tests.support.addons import NODES
 from tests.support.repository import ROOT
+from trainform import defaults
 from trainform.local.sandbox.control import Sandbox, down, up
 from trainform.local.sandbox.settings import settings_from_environment
 from trainform.local.toolchain.ensure import environment
@@ -85,19 +87,24 @@ def test_jobs_without_admission(own: Project, cluster: Live) -> None:
     until(lambda: not cluster.find_all("pods", own.namespace), "all pods to go")
 
 
-def test_generated_jobs_without_admission(cluster: Live, examples: int) -> None:
-    as_planned_on(cluster, "none", examples // 2)
+QUOTAS = {"cpu": "512", "memory": "512Gi", "baidu.com/a800_80g_cgpu": "512"}
+
+
+def with_queue(live: Live) -> Iterator[str]:
+    """Yield the name of a new namespace, whose LocalQueue `default` admits everything."""
+    for namespace in own_namespace(live):
+        with local_queue(live, namespace, QUOTAS, name=defaults.QUEUE) as name:
+            yield name
+
+
+def test_generated_jobs_without_admission_and_with_kueue(cluster: Live, examples: int) -> None:
+    as_planned_on(cluster, [defaults.NONE, defaults.KUEUE], examples // 2, with_queue)
 
 
 @pytest.fixture
 def queue(own: Project, cluster: Live) -> Iterator[str]:
-    """Yield the name of the ClusterQueue behind the LocalQueue `team`; it holds everything back."""
-    bodies = queue_bodies(own.namespace)
-    for body in bodies:
-        cluster.make(body)
-    yield own.namespace
-    for body in reversed(bodies):
-        cluster.remove(body)
+    with held_queue(cluster, own.namespace) as name:
+        yield name
 
 
 def on_kueue(**parts: Any) -> dict[str, dict[str, Any]]:
@@ -118,7 +125,7 @@ def test_kueue_admits_jobs_of_training_operator(own: Project, cluster: Live, que
     stack = stack_of(own, "all", list(on_kueue()))
     output = own.pulumi("preview", "-s", stack).failed()
     assert f"the WorkloadPriorityClass {queue} does not exist" in " ".join(output.split())
-    urgent = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "metadata": {"name": queue}}
+    urgent = {"apiVersion": API_VERSION, "kind": "WorkloadPriorityClass", "metadata": {"name": queue}}
     cluster.make({**urgent, "value": 1000})
     own.up(stack)
     workloads = cluster.request("GET", f"{KUEUE}/namespaces/{own.namespace}/workloads").json()["items"]
@@ -134,7 +141,7 @@ def test_kueue_admits_jobs_of_training_operator(own: Project, cluster: Live, que
     assert cluster.find_all("pods", own.namespace) == []
     own.unchanged(stack)
 
-    cluster.merge(f"{KUEUE}/clusterqueues/{queue}", {"spec": {"stopPolicy": "None"}})
+    stop(cluster, queue, "None")
     for name in on_kueue():
         as_planned(cluster, own.plan(name))
     assert {*suspended()} == {False}

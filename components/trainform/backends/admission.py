@@ -53,6 +53,8 @@ def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
 
 
 SCHEDULER = "volcano"
+SCHEDULERS = {SCHEDULER: "volcano-system/volcano-scheduler"}
+"""NAMESPACE/NAME of the Deployments of schedulers, by the name that pods have, in the projects' own manifests."""
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"  # a pod's part of its gang, for `minTaskMember` of the PodGroup
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"  # Kueue's; the annotation is Volcano's
@@ -111,7 +113,7 @@ def admission_problems(plan: Plan) -> Iterator[Problem]:
 
 
 def _fields_of_volcano(plan: Plan) -> Iterator[Problem]:
-    admits = f"and in this environment {defaults.QUEUE_SYSTEMS[plan.admission]} admits jobs"
+    admits = f"and in this environment {defaults.ADMITS[plan.admission]}"
     if plan.admission == defaults.KUEUE:
         yield from follows(plan, "labels", QUEUE_LABEL, "`queue`")
         if plan.workload_priority is not None:

@@ -1,0 +1,105 @@
+"""The facts of a cluster that tell why a job waits: nodes, queues, quotas, other jobs, objects that its pods name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from msgspec import Struct, structs
+
+from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
+from trainform.cluster.facts import AppliedObject, LiveFacts
+from trainform.cluster.live import LiveReads
+from trainform.cluster.operators import KUEUE
+from trainform.manifests.manifest import CLAIM, mapping
+from trainform.manifests.templates import NamedObject, Template, named_objects
+from trainform.review.context import JobReview
+from trainform.review.job_objects import templates_of
+from trainform.review.preview import State, Step
+from trainform.running.snapshot import Body, Snapshot
+
+EVICTIONS = frozenset({"Evict", "Preempted"})  # events of Volcano's scheduler, and of Kubernetes'
+MADE_FIRST = ("Secret", "ConfigMap", CLAIM)  # kinds that must exist before a pod that names them starts
+POSITIONS, PLACED = "positions in the queue", "earlier nodes of the pods"
+NAMED = "objects that the pods name"
+_NOT_READ = {"drift": NAMED}  # `LiveReads` compares objects; only their existence counts here
+
+
+class Facts(Struct, frozen=True):
+    """The facts about one job. position: of its Workload in Kueue's ClusterQueue, from 0; None if it is unknown.
+    nodes: those on which its pods were before they were evicted."""
+
+    live: LiveFacts
+    position: int | None = None
+    nodes: frozenset[str] = frozenset()
+
+
+UNREAD = Facts(LiveFacts(""))
+"""No facts."""
+
+
+def read_facts(snapshot: Snapshot, seconds: float) -> Facts:
+    """Read the facts in at most so many seconds. What is refused or late is under `live.not_read`."""
+    namespace, gang = snapshot.target.namespace, mapping(mapping(snapshot.gang).get("metadata"))
+    kueue, spot = snapshot.admission == defaults.KUEUE, quote(namespace, safe="")
+    with LiveReads(snapshot.target.environment.cluster.context, namespace, seconds, kueue=kueue) as reads:
+        if kueue and gang:
+            queue = quote(str(mapping(mapping(snapshot.gang).get("spec")).get("queueName", "")), safe="")
+            place = f"/apis/visibility.{KUEUE.api_version}/namespaces/{spot}/localqueues/{queue}/pendingworkloads"
+            reads.start_list(POSITIONS, place, _position)
+        if any(event.get("reason") in EVICTIONS for event in snapshot.events):
+            selector = {"fieldSelector": "reason=Scheduled"}
+            reads.start_list(PLACED, f"/api/v1/namespaces/{spot}/events", _placed, selector)
+        needed = dict.fromkeys((each.kind, each.name) for each in named_by_pods(snapshot) if each.kind in MADE_FIRST)
+        bodies = (
+            {"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace, "name": name}}
+            for kind, name in needed
+        )
+        live = reads.facts(objects=[*map(AppliedObject, bodies)])
+        positions = dict(reads.result(POSITIONS) or ())
+        placed = reads.result(PLACED) or ()
+    not_read = {_NOT_READ.get(what, what): why for what, why in live.not_read.items()}
+    own = {str(mapping(event.get("involvedObject")).get("name")) for event in snapshot.events}
+    nodes = frozenset(node for pod, node in placed if pod in own)
+    return Facts(structs.replace(live, not_read=not_read), positions.get(gang.get("name")), nodes)
+
+
+def _position(body: Any) -> tuple[str, int]:
+    return body["metadata"]["name"], int(body["positionInClusterQueue"])
+
+
+def _placed(body: Any) -> tuple[str, str]:
+    """Return the pod and the node of the event `Successfully assigned NAMESPACE/POD to NODE`."""
+    return body["involvedObject"]["name"], str(body["message"]).rpartition(" ")[2]
+
+
+def review_of(snapshot: Snapshot) -> JobReview:
+    """Return the job as a review of its creation has it, for the arithmetic of `review`."""
+    job = {} if snapshot.job is None else snapshot.job
+    gang = [{"apiVersion": QUEUE_API, "kind": "PodGroup", **snapshot.gang}] if snapshot.gang else []
+    steps = [_creation(body) for body in (job, *(gang if snapshot.admission == defaults.VOLCANO else ()))]
+    return JobReview(snapshot.target.experiment, None, steps[0], None, snapshot.record, tuple(steps))
+
+
+def _creation(body: Body) -> Step:
+    name = str(mapping(body.get("metadata")).get("name", ""))
+    kind = f"kubernetes:{body.get('apiVersion')}:{body.get('kind')}"
+    return Step("create", f"{kind}::{name}", kind, name, new=State(body))
+
+
+def templates(snapshot: Snapshot) -> list[Template]:
+    """Return the pods of the job: those that exist, or else the templates of the job object."""
+    if snapshot.pods:
+        return [Template(1, 1, {**pod}) for pod in snapshot.pods]
+    if snapshot.job is None:
+        return []
+    found = templates_of(review_of(snapshot), snapshot.target.environment)
+    return [] if found is None else found
+
+
+def named_by_pods(snapshot: Snapshot) -> Iterator[NamedObject]:
+    """Yield the objects without which the pods cannot start."""
+    for template in templates(snapshot):
+        yield from (named for named in named_objects(template.spec) if not named.optional)

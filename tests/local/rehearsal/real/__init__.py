@@ -1,0 +1,1 @@
+"""The parts of a rehearsal on real nodes that need no node."""

@@ -1,0 +1,446 @@
+"""Why a job waits: the table of reasons over the objects of a job and the facts of its cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from tests.review.jobs_of_previews import BERT, GPU, NAMESPACE, NODES, live_node, live_queue, workers
+from tests.running.waiting_jobs import (
+    KUEUE,
+    NOW,
+    cluster,
+    codes,
+    condition,
+    event,
+    facts,
+    gang,
+    identified,
+    made,
+    no_facts,
+    placed,
+    pods_of,
+    snapshot,
+    unplaced,
+    workload,
+)
+from tests.support.repository import ROOT
+from trainform.cluster.facts import LiveClusterQueue, LiveKueue, LiveQuota
+from trainform.running.facts import UNREAD
+from trainform.running.model import Holder
+from trainform.running.waiting import CODES, preemption, reasons
+
+JOB = made()
+FULL = [live_node(f"node-{index}", {BERT: 8}) for index in range(4)]
+NIGHT = (live_queue("night"),)
+
+
+def only(given: Any, known: Any = UNREAD) -> Any:
+    """The one reason; fails where there are more."""
+    found = reasons(given, known)
+    assert [reason.code for reason in found] == [found[0].code]
+    return found[0]
+
+
+# --- queues, quotas and nodes
+
+
+def test_nodes_that_other_jobs_hold_are_named_with_amounts_and_holders() -> None:
+    known = facts(*FULL, queues=(*NIGHT, live_queue("day", bert_77aa01=32)), priorities={BERT: 100})
+    reason = only(snapshot(JOB, pods=[unplaced(pod, "0/4 nodes are available") for pod in pods_of(JOB)]), known)
+    assert (reason.code, reason.object, reason.never) == ("nodes-full", "", False)
+    assert (reason.resource, reason.needed, reason.free, reason.largest) == ("a800", "32", "0", "0")
+    assert reason.text == "A pod of worker needs 8 a800, and no node has more than 0 now (0 of 4 pods fit)."
+    assert reason.holders == (Holder(BERT, "32", "day", 100),)
+
+
+def test_room_that_belongs_to_the_queue_and_that_another_queue_uses() -> None:
+    """Of 32 a800 night and day have 16 each."""
+    job, day = made(**workers(2)), live_queue("day", bert_77aa01=32)
+    reason = only(snapshot(job), facts(*FULL, queues=NIGHT, other_queues=(day,)))
+    assert (reason.code, reason.holders) == ("queue-borrowed", (Holder(BERT, "32", "day"),))
+    kept = structs.replace(day, reclaimable=False)
+    assert codes(snapshot(job), facts(*FULL, queues=NIGHT, other_queues=(kept,))) == ["nodes-full"]
+
+
+def test_a_gang_of_which_some_pods_have_no_place() -> None:
+    busy = (*NODES[:3], live_node("node-3", {BERT: 5}))
+    reason = only(snapshot(JOB), facts(*busy, queues=NIGHT))
+    assert (reason.code, reason.needed, reason.free, reason.largest) == ("gang-short", "32", "27", "8")
+    assert reason.text == (
+        "The nodes have room for 27 a800 now, and the job needs 32 a800 (3 of 4 pods fit, the largest free node has 8)."
+    )
+    assert reason.holders == (Holder(BERT, "5"),)
+
+
+@pytest.mark.parametrize(
+    ("parts", "object_", "text"),
+    [
+        ({"nodes": NODES[:3]}, "", "The nodes have room for 24 a800, and the job needs 32 a800."),
+        ({"queues": (live_queue("night", {GPU: "16"}),)}, "Queue/night",
+         "The queue night may hold 16 a800, and the job needs 32 a800."),
+        ({"quotas": {NAMESPACE: (LiveQuota(NAMESPACE, "team", {f"requests.{GPU}": "16"}, holders={}),)}},
+         "ResourceQuota/team",
+         "The ResourceQuota team of the namespace ai-namespace may hold 16 a800, and the job needs 32 a800."),
+    ],
+)  # fmt: skip
+def test_pods_that_never_fit(parts: dict[str, Any], object_: str, text: str) -> None:
+    nodes = parts.pop("nodes", NODES)
+    reason = only(snapshot(JOB), facts(*nodes, **{"queues": NIGHT, **parts}))
+    assert (reason.code, reason.never, reason.object, reason.text) == ("never-fits", True, object_, text)
+
+
+def test_what_never_fits_comes_first() -> None:
+    small = (live_queue("night", {GPU: "32"}, bert_77aa01=8),)
+    assert codes(snapshot(JOB), facts(*NODES[:3], queues=small)) == ["never-fits", "queue-full"]
+
+
+def test_a_queue_with_too_little_left() -> None:
+    reason = only(snapshot(JOB), facts(*NODES, queues=(live_queue("night", {GPU: "32"}, bert_77aa01=8),)))
+    assert (reason.code, reason.object, reason.needed, reason.free) == ("queue-full", "Queue/night", "32", "24")
+    assert reason.holders == (Holder(BERT, "8", "night"),)
+    assert "set `queue`" in reason.fix
+
+
+def test_a_quota_with_too_little_left() -> None:
+    quota = LiveQuota(NAMESPACE, "team", {f"requests.{GPU}": "32"}, holders={f"{NAMESPACE}/bert": {GPU: "8"}})
+    reason = only(snapshot(JOB), facts(*NODES, queues=NIGHT, quotas={NAMESPACE: (quota,)}))
+    assert (reason.code, reason.object, reason.free) == ("quota", "ResourceQuota/team", "24")
+
+
+def test_nodes_that_do_not_admit_the_pods() -> None:
+    taint = {"key": "pool", "value": "x", "effect": "NoSchedule"}
+    reason = only(snapshot(JOB), facts(live_node("node-0", taints=(taint,)), queues=NIGHT))
+    assert (reason.code, reason.never) == ("no-node", True)
+    assert reason.text == "The pods of worker do not tolerate the taint pool=x:NoSchedule."
+
+
+def test_a_queue_that_does_not_exist() -> None:
+    missing = snapshot(JOB, queue=None)
+    reason = only(missing)
+    assert (reason.code, reason.object, reason.text) == (
+        "queue-missing", "Queue/night", "The Queue night does not exist.",
+    )  # fmt: skip
+    known = only(missing, facts(*NODES, other_queues=(live_queue("day"),), queues=()))
+    assert known.fix == "set `queue` to one of day, or ask the platform team for night"
+    assert codes(missing, facts(*NODES, queues=NIGHT)) == []
+    assert codes(structs.replace(missing, not_read={"queue": "this account has no permission"})) == []
+
+
+def test_a_queue_that_is_closed() -> None:
+    closed = {"metadata": {"name": "night"}, "status": {"state": "Closed"}}
+    reason = only(snapshot(JOB, queue=closed), facts(*NODES, queues=NIGHT))
+    assert (reason.code, reason.text) == ("queue-closed", "The queue night is in the state Closed and starts no jobs.")
+
+
+def test_the_job_counts_as_not_there_yet_and_pods_that_have_a_node_lack_nothing() -> None:
+    own = f"{NAMESPACE}/{JOB.plan.job}"
+    nodes = [live_node(f"node-{index}", {own: 8}) for index in range(4)]
+    pods = pods_of(JOB)
+    some = [placed(pods[0], "node-0"), *pods[1:]]
+    assert codes(snapshot(JOB, pods=some), facts(*nodes, queues=NIGHT)) == ["scheduler"], "its scheduler is silent"
+    assert codes(snapshot(JOB, pods=[placed(pod) for pod in pods]), facts(*FULL, queues=NIGHT)) == []
+
+
+def test_a_job_that_fits_may_be_behind_others() -> None:
+    known = facts(*NODES, queues=NIGHT, waiting={f"{NAMESPACE}/clip-77aa01": {GPU: "8"}})
+    reason = only(snapshot(JOB), known)
+    assert (reason.code, reason.text) == ("behind", "The pods fit, and clip-77aa01 may take the room first.")
+
+
+# --- the objects' own reasons, where nodes and queues may not be read
+
+OVERUSED = "resource in cluster is overused: overused baidu.com/a800_80g_cgpu"
+
+
+def test_without_nodes_and_queues_the_scheduler_is_quoted() -> None:
+    known = no_facts(nodes="this account has no permission to list nodes")
+    message = "0/4 nodes are unavailable: 4 Insufficient baidu.com/a800_80g_cgpu."
+    pods = [unplaced(pod, message) for pod in pods_of(JOB)]
+    reason = only(snapshot(JOB, pods=pods), known)
+    assert (reason.code, reason.text) == (
+        "scheduler", f"The scheduler does not place 4 of 4 pods: {message}",
+    )  # fmt: skip
+    group = gang(JOB)
+    told = [
+        event(group, "Unschedulable", text)
+        for text in (OVERUSED, "0/0 tasks in gang unschedulable: pod group is not ready")
+    ]
+    overused = only(snapshot(JOB, gang=None, events=told), known)
+    assert overused.text == f"The scheduler does not start the gang: {OVERUSED}."
+    later = event(group, "Scheduled", "pod group is ready", NOW)
+    assert codes(snapshot(JOB, events=[*told, later]), known) == []
+
+
+def test_a_gang_is_short_by_what_the_scheduler_cannot_place() -> None:
+    pods = [unplaced(pod, "can possibly be assigned to node-1", "Schedulable") for pod in pods_of(JOB)]
+    pods[3] = unplaced(pods[3], "0/4 nodes are unavailable: 4 Insufficient cpu.")
+    reason = only(snapshot(JOB, pods=pods), no_facts(nodes="forbidden"))
+    assert (reason.code, reason.text) == ("gang-short", "The gang is short by 1: 3 of its 4 pods have a place.")
+    assert only(snapshot(JOB, pods=pods_of(JOB)[:3])).text == "The gang is short by 1: 3 of its 4 pods exist."
+
+
+def test_a_scheduler_that_does_not_run() -> None:
+    reason = only(snapshot(JOB, pods=pods_of(JOB)), facts(*NODES, queues=NIGHT))
+    assert reason.text.startswith("The scheduler volcano has not considered the pod sdxl-lora-")
+    assert reason.fix == "look at `kubectl get deployment volcano-scheduler -n volcano-system`"
+    assert codes(snapshot(JOB, pods=pods_of(JOB), read_at="2026-11-27T14:00:20Z")) == []
+
+
+def test_a_controller_that_does_not_run() -> None:
+    job = identified(snapshot(JOB).job, "job")  # type: ignore[arg-type]
+    silent = snapshot(JOB, job={**job, "status": {"state": {"lastTransitionTime": None}}}, gang=None)
+    reason = only(silent, facts(*NODES, queues=NIGHT))
+    assert (reason.code, reason.object) == ("silent", "Deployment/volcano-controllers")
+    assert "-n volcano-system" in reason.fix
+    assert codes(structs.replace(silent, read_at="2026-11-27T14:00:20Z")) == []
+
+
+def test_without_the_job_object_its_pods_and_its_record_count() -> None:
+    """The role `view` does not cover jobs of every operator."""
+    hidden = {"job": "this account has no permission to read the job", "gang": "this account has no permission"}
+    pods = [unplaced(pod, "0/4 nodes are unavailable") for pod in pods_of(JOB)]
+    unread = snapshot(JOB, job=None, gang=None, pods=pods, not_read=hidden)
+    assert codes(unread, no_facts(nodes="forbidden")) == ["scheduler"]
+    assert codes(unread, facts(*FULL, queues=NIGHT)) == ["nodes-full"]
+
+
+# --- what the pods need
+
+SECRET: dict[str, Any] = {"env": {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}}
+
+
+def test_a_secret_that_does_not_exist_is_told_before_the_pods_have_a_node() -> None:
+    job = made(**SECRET)
+    reason = only(snapshot(job, pods=pods_of(job)[:0]), facts(*NODES, queues=NIGHT, missing=("Secret/hf",)))
+    assert (reason.code, reason.object, reason.text) == (
+        "object-missing", "Secret/hf", "The Secret hf does not exist in ai-namespace.",
+    )  # fmt: skip
+    assert reason.fix.startswith("create it: kubectl create secret generic hf -n ai-namespace --from-file=token=FILE")
+
+
+@pytest.mark.parametrize("message", ['secret "hf" not found', "couldn't find key token in Secret ai-namespace/hf"])
+def test_the_kubelet_tells_which_secret_is_missing(message: str) -> None:
+    job = made(**SECRET)
+    pods = [placed(pod, reason="CreateContainerConfigError", message=message) for pod in pods_of(job)]
+    reason = only(snapshot(job, pods=pods))
+    assert (reason.code, reason.object) == ("object-missing", "Secret/hf")
+    assert reason.text == f"{message[0].upper()}{message[1:]}."
+
+
+def test_a_mount_that_failed_counts_while_the_object_is_missing() -> None:
+    volumes = {"keys": {"secret": {"secretName": "wandb"}}}
+    job = made(roles={"worker": {"replicas": 1, "pod_overrides": {"spec": {"volumes": volumes}}}})
+    (pod,) = pods_of(job)
+    pod = placed(pod, reason="ContainerCreating")
+    failed = event(pod, "FailedMount", 'MountVolume.SetUp failed for volume "keys" : secret "wandb" not found')
+    given = snapshot(job, pods=[pod], events=[failed])
+    assert only(given).object == "Secret/wandb"
+    assert codes(given, facts(*NODES, queues=NIGHT)) == [], "it has been created since"
+    assert codes(given, facts(*NODES, queues=NIGHT, missing=("Secret/wandb",))) == ["object-missing"]
+    runs = {**pod, "status": {**pod["status"], "containerStatuses": [{"state": {"running": {}}}]}}
+    assert codes(structs.replace(given, pods=[runs])) == []
+
+
+def test_an_image_that_cannot_be_pulled() -> None:
+    message = 'Back-off pulling image "registry.example.com/ai/pytorch-training:2.8": ErrImagePull: not found'
+    pods = [placed(pod, reason="ImagePullBackOff", message=message) for pod in pods_of(JOB)]
+    reason = only(snapshot(JOB, pods=pods))
+    assert (reason.code, reason.text) == (
+        "image", f"The pod {pods[0]['metadata']['name']} (and 3 more) cannot pull an image: {message}.",
+    )  # fmt: skip
+
+
+def test_a_container_that_the_node_refuses() -> None:
+    message = "container has runAsNonRoot and image will run as root"
+    pods = [placed(pod, reason="CreateContainerConfigError", message=message) for pod in pods_of(JOB)]
+    assert only(snapshot(JOB, pods=pods)).code == "container-refused"
+
+
+def test_claims_without_a_volume() -> None:
+    job = made(storage={"runs": {"size": "2Ti", "class": "fast", "mount": "/runs"}})
+    name = "sdxl-lora-runs"
+
+    def claim(phase: str, **annotations: str) -> dict[str, Any]:
+        spec = {"resources": {"requests": {"storage": "2Ti"}}, "storageClassName": "cephfs-ssd"}
+        return {"metadata": {"name": name, "annotations": annotations}, "spec": spec, "status": {"phase": phase}}
+
+    known, pods = facts(*NODES, queues=NIGHT), pods_of(job)
+    missing = only(snapshot(job), facts(*NODES, queues=NIGHT, missing=(f"PersistentVolumeClaim/{name}",)))
+    told = [unplaced(pod, "pod has unbound immediate PersistentVolumeClaims.") for pod in pods]
+    assert (missing.code, missing.fix) == ("object-missing", "create it, or correct the name")
+    assert codes(snapshot(job, claims=[claim("Bound")]), known) == []
+    assert codes(snapshot(job, claims=[claim("Pending")]), known) == [], "its class may wait for the first pod"
+    unbound = only(snapshot(job, claims=[claim("Pending")], pods=told), known)
+    assert (unbound.code, unbound.object) == ("claim-unbound", f"PersistentVolumeClaim/{name}")
+    assert unbound.text == "The claim sdxl-lora-runs (2Ti, class cephfs-ssd) has no volume."
+    chosen = {"volume.kubernetes.io/selected-node": "node-1"}
+    assert codes(snapshot(job, claims=[claim("Pending", **chosen)]), known) == ["claim-unbound"]
+    assert only(snapshot(job, claims=[claim("Lost")]), known).text.endswith("has lost its volume.")
+
+
+# --- what others refuse
+
+DENIED = 'Error creating: admission webhook "validate.policy.example.com" denied the request: label team is missing'
+QUOTA = (
+    'Error creating: pods "sdxl-lora-worker-3" is forbidden: exceeded quota: team, '
+    "requested: requests.nvidia.com/gpu=8, used: requests.nvidia.com/gpu=24, limited: requests.nvidia.com/gpu=24"
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "code", "object_"),
+    [
+        (DENIED, "denied", "Webhook/validate.policy.example.com"),
+        (QUOTA, "quota", "ResourceQuota/team"),
+        ('pods "a" is forbidden: violates PodSecurity "restricted:latest"', "denied", ""),
+    ],
+)
+def test_pods_that_cannot_be_created(message: str, code: str, object_: str) -> None:
+    given = snapshot(JOB)
+    given = structs.replace(given, events=[event(given.job, "FailedCreate", message)])  # type: ignore[arg-type]
+    reason = only(given, facts(*NODES, queues=NIGHT))
+    assert (reason.code, reason.object) == (code, object_)
+    assert "refuses the pods" in reason.text
+
+
+def test_volcano_writes_the_answer_of_the_api_server_as_a_structure() -> None:
+    answer = 'pods \\"a\\" is forbidden: no team'
+    status = f'&errors.StatusError{{ErrStatus:v1.Status{{Status:"Failure", Message:"{answer}", Reason:"Forbidden"}}}}'
+    given = snapshot(JOB)
+    failed = event(given.job, "FailedCreate", f"Error creating pods: [failed to create pod a, err: {status}]")  # type: ignore[arg-type]
+    reason = only(structs.replace(given, events=[failed]), facts(*NODES, queues=NIGHT))
+    assert reason.text == 'The API server refuses the pods: pods "a" is forbidden: no team.'
+
+
+def test_a_refusal_is_over_when_pods_were_created_after_it_or_none_is_missing() -> None:
+    given = snapshot(JOB, pods=[{**pod, "status": {"phase": "Running"}} for pod in pods_of(JOB)])
+    old, new = (event(given.job, "FailedCreate", DENIED, at) for at in ("2026-11-27T14:00:01Z", NOW))  # type: ignore[arg-type]
+    known = facts(*NODES, queues=NIGHT)
+    assert "denied" not in codes(structs.replace(given, events=[new]), known), "no pod is missing"
+    some = structs.replace(given, pods=given.pods[:2])
+    assert "denied" not in codes(structs.replace(some, events=[old]), known), "pods were created after it"
+    assert "denied" in codes(structs.replace(some, events=[old, new]), known)
+
+
+def test_the_quota_of_the_arithmetic_is_told_once() -> None:
+    given = snapshot(JOB)
+    given = structs.replace(given, events=[event(given.job, "FailedCreate", QUOTA)])  # type: ignore[arg-type]
+    held = LiveQuota(NAMESPACE, "team", {f"requests.{GPU}": "40"}, holders={f"{NAMESPACE}/bert": {GPU: "16"}})
+    reason = only(given, facts(*NODES, queues=NIGHT, quotas={NAMESPACE: (held,)}))
+    assert (reason.object, reason.free) == ("ResourceQuota/team", "24")
+
+
+# --- Kueue
+
+OF_KUEUE = made(cluster(**KUEUE))
+UNUSED = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu, 8 more needed"
+RESERVED = condition("QuotaReserved", "False", "Pending", UNUSED)
+EMPTY = {"metadata": {"name": "night"}}
+
+
+def kueue(nominal: str = "32", **holders: dict[str, str]) -> LiveKueue:
+    held = {f"team-b/{job}": amounts for job, amounts in holders.items()}
+    queue = LiveClusterQueue("research", {GPU: nominal}, holders=held)
+    return LiveKueue({f"{NAMESPACE}/night": "research"}, (queue,), jobs={"77aa": "team-b/eval"})
+
+
+def test_kueue_is_quoted_with_the_position() -> None:
+    given = snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED), queue=EMPTY)
+    unknown = f"Kueue has not admitted the job (position in the queue: unknown): {UNUSED}."
+    assert only(given).text == unknown
+    assert only(given, facts(*NODES, kueue=kueue(), position=2)).text == unknown.replace("unknown", "3", 1)
+    full = reasons(given, facts(*NODES, kueue=kueue(bert={GPU: "8"})))
+    assert [reason.code for reason in full] == ["queue-full", "kueue"]
+    assert (full[0].object, full[0].holders) == ("ClusterQueue/research", (Holder("team-b/bert", "8", "research"),))
+    admitted = (condition("QuotaReserved", "True", "QuotaReserved", ""), condition("Admitted", "True", "Admitted", ""))
+    assert codes(structs.replace(given, gang=workload(OF_KUEUE, *admitted)), facts(*NODES, kueue=kueue())) == []
+
+
+def test_an_admission_check_that_is_not_ready() -> None:
+    gang = workload(OF_KUEUE, condition("QuotaReserved", "True", "QuotaReserved", ""))
+    gang["status"]["admissionChecks"] = [{"name": "provision", "state": "Pending", "message": "no capacity in zone b"}]
+    reason = only(snapshot(OF_KUEUE, gang=gang, queue=EMPTY))
+    assert (reason.code, reason.text) == ("kueue", "The admission check provision is Pending: no capacity in zone b.")
+
+
+def test_a_local_queue_that_is_not_active_or_missing() -> None:
+    inactive = condition("Active", "False", "ClusterQueueDoesNotExist", "Can't submit new workloads to clusterQueue")
+    queue = {"metadata": {"name": "night"}, "status": {"conditions": [inactive]}}
+    assert codes(snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED), queue=queue)) == ["queue-closed", "kueue"]
+    assert codes(snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED), queue=None)) == ["queue-missing", "kueue"]
+
+
+def test_a_job_without_a_workload() -> None:
+    reason = only(snapshot(OF_KUEUE, gang=None, queue=EMPTY), facts(*NODES, kueue=kueue()))
+    assert (reason.code, reason.object) == ("no-workload", "Deployment/kueue-controller-manager")
+    assert codes(snapshot(OF_KUEUE, gang=None, queue=EMPTY, read_at="2026-11-27T14:00:20Z")) == []
+    assert codes(snapshot(OF_KUEUE, gang=None, queue=EMPTY, not_read={"gang": "forbidden"})) == []
+
+
+# --- preemption
+
+PREEMPTED = (
+    "Preempted to accommodate a workload (UID: 11cc, JobUID: 77aa) due to prioritization in the ClusterQueue; "
+    "preemptor path: /research; preemptee path: /research"
+)
+
+
+def test_kueue_names_the_job_that_took_the_room() -> None:
+    evicted = condition("Evicted", "True", "Preempted", PREEMPTED, "2026-11-27T14:02:10Z")
+    given = snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED, evicted), queue=EMPTY)
+    found = preemption(given, facts(*NODES, kueue=kueue()))
+    assert found is not None
+    assert (found.text, found.by) == ("preempted at 14:02 UTC by team-b/eval", ("team-b/eval",))
+    unread = preemption(given)
+    assert unread is not None
+    assert unread.text == "preempted at 14:02 UTC by a job in /research that was not read"
+    other = condition("Evicted", "True", "Deactivated", "The workload is deactivated", "2026-11-26T14:02:10Z")
+    stopped = preemption(structs.replace(given, gang=workload(OF_KUEUE, other)))
+    assert stopped is not None
+    assert stopped.text == "evicted at 2026-11-26 14:02 UTC by Kueue: The workload is deactivated"
+    again = condition("Evicted", "False", "QuotaReserved", "Previously: preempted")
+    assert preemption(structs.replace(given, gang=workload(OF_KUEUE, again))) is None
+
+
+def test_volcano_names_the_jobs_that_run_on_the_nodes_now() -> None:
+    at = "2026-11-27T14:02:10Z"
+    given = snapshot(JOB, pods=pods_of(JOB))
+    evicted = event(given.pods[0], "Evict", "Pod is evicted, because of preempt", at)
+    given = structs.replace(given, events=[evicted])
+    own = f"{NAMESPACE}/{JOB.plan.job}"
+    held = [live_node("node-0", {BERT: 8}), live_node("node-1", {own: 8}), live_node("node-2", {"team-c/vit": 8})]
+    found = preemption(given, facts(*held, nodes=frozenset({"node-0", "node-1"})))
+    assert found is not None
+    assert (found.at, found.text, found.by) == (
+        at, f"preempted at 14:02 UTC; its nodes now run {BERT}", (BERT,),
+    )  # fmt: skip
+    alone = preemption(given)
+    assert alone is not None
+    assert alone.text == "preempted at 14:02 UTC"
+    runs = placed(given.pods[0])
+    runs["status"]["startTime"] = "2026-11-27T14:03:00Z"
+    assert preemption(structs.replace(given, pods=[runs])) is None, "it has started again"
+    assert preemption(snapshot(JOB)) is None
+
+
+# --- the table
+
+
+def test_a_job_that_is_gone_waits_for_nothing() -> None:
+    assert reasons(snapshot(JOB, job=None), facts(*FULL)) == ()
+
+
+def test_the_page_has_the_table() -> None:
+    page = (ROOT / "docs" / "how-to" / "why-a-job-waits.md").read_text()
+    rows = [f"| `{code}` | {row.meaning} |" for code, row in CODES.items()]
+    assert [line for line in page.splitlines() if line.startswith("| `")] == rows
+
+
+def test_every_reason_has_a_fix_and_is_one_sentence() -> None:
+    for reason in reasons(snapshot(JOB), facts(*NODES[:2], queues=(live_queue("night", {GPU: "8"}),))):
+        assert reason.code in CODES
+        assert reason.text.endswith(".")
+        assert reason.fix
