@@ -70,6 +70,7 @@ GROUPS = {
         "history": "Show the promotions, rollbacks and updates of experiments",
         "status": "Show the phase of a deployed job, why it waits or failed, and its pods",
         "logs": "Print the output of a job's pods as one stream",
+        "events": "Show what happened to a job, its gang, queue, claims and pods",
         "exec": "Run a command in a pod of a job",
         "port-forward": "Reach a port of a pod from this machine",
         "stacks": "List the experiments that are deployed: phase, accelerators, age, cost",

@@ -108,7 +108,8 @@ class _Reads:
             }
         )
         gang = _gang_of(gangs or (), job, owned)
-        objects = [each for each in (job, gang, *owned) if each is not None]
+        own_claims = _claims_of(claims or (), record, target.experiment)
+        objects = [each for each in (job, gang, queue, *own_claims, *owned) if each is not None]
         return Snapshot(
             read_at=read_at,
             target=structs.replace(target, stack=recorded.stack) if recorded and recorded.stack else target,
@@ -118,7 +119,7 @@ class _Reads:
             gang=gang,
             queue=queue,
             events=_events_of(objects, [*(events or ()), *(more or ())], name),
-            claims=_claims_of(claims or (), record, target.experiment),
+            claims=own_claims,
             not_read=self._not_read,
             outputs=last or {},
         )
