@@ -24,7 +24,8 @@ def event(kind: str, name: str, reason: str, at: str, text: str = "", **more: An
 
 def entries(*events: dict[str, Any], **parts: Any) -> tuple[Entry, ...]:
     record = read_record(recorded("bert"))
-    snapshot = Snapshot("2026-11-27T15:00:00Z", Target("bert", environment()), record, events=events, **parts)
+    job = parts.pop("job", None)
+    snapshot = Snapshot("2026-11-27T15:00:00Z", Target("bert", environment()), record, job, events=events, **parts)
     found = timeline(snapshot, Path("/nowhere"))
     assert (found.revision, found.not_read) == (REVISION, {})
     return found.entries

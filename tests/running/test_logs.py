@@ -240,4 +240,4 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
     wrong = {name: found for index in range(number) if (found := lines.of(name := f"worker/{index}")) != expected}
     assert dict(itertools.islice(wrong.items(), 3)) == {}
     assert lines.notes[-1] == "connected again"
-    assert many.most == number
+    assert many.most >= number

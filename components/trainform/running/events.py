@@ -100,8 +100,9 @@ def _of_stack(update: Update) -> Entry:
 
 def _entries(snapshot: Snapshot) -> list[Entry]:
     """Return what happened to the objects. What happened to several pods of a role, or several times, is one entry."""
-    ranks, job = first_ranks(snapshot.record), _name(snapshot.job)
-    known = {f"{job}-{place.role}-{place.index}": place for place in places(snapshot.record)}  # also of deleted pods
+    record = snapshot.record
+    ranks, job = first_ranks(record), "" if record is None else record.job
+    known = {f"{job}-{place.role}-{place.index}": place for place in places(record)}  # also of deleted pods
     known |= {_name(pod): place_of(pod, ranks) for pod in snapshot.pods}
     groups = defaultdict[tuple[str, ...], list[Entry]](list)
     for kind, name, entry in [*_facts(snapshot), *_events(snapshot)]:
@@ -167,11 +168,12 @@ def _events(snapshot: Snapshot) -> Iterator[tuple[str, str, Entry]]:
         kind, what = str(involved.get("kind")), str(event.get("reason"))
         if kind == POD and what in OF_CONTAINERS:
             continue
-        count = mapping(event.get("series")).get("count") or event.get("count") or 1
+        counts = (mapping(event.get("series")).get("count"), event.get("count"))
+        count = next((count for count in counts if count), 1)
         first, last = event.get("firstTimestamp") or event.get("eventTime"), event_time(event)
         text = " ".join(str(event.get("message", "")).split())
         warning = event.get("type") == "Warning"
-        entry = Entry(str(first or last), what=what, text=text, until=last, count=int(count), warning=warning)
+        entry = Entry(str(first or last), what=what, text=text, until=last, count=count, warning=warning)
         yield kind, str(involved.get("name")), entry
 
 
