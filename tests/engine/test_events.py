@@ -34,6 +34,12 @@ def test_one_timeline_of_the_stack_the_job_and_its_pods(project: Project, live: 
     keys = [(entry["object"], entry["what"], entry["text"]) for entry in data["entries"]]
     assert len(keys) == len({*keys})
 
+    silent = project.trainform("logs", stack)
+    reason = (
+        "not read: worker/0 rank 0: the server could not find the requested resource"  # simulated nodes have no output
+    )
+    assert (silent.code, reason in silent.output) == (1, True), silent.output
+
     viewer = view_only(project, live)
     ran = project.trainform("events", stack, KUBECONFIG=viewer)
     assert (ran.code, "Not read\n  job: this account has no permission" in ran.output) == (1, True), ran.output

@@ -14,7 +14,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from http.client import BAD_REQUEST, NOT_FOUND
+from http.client import BAD_REQUEST
 from typing import IO, Any
 
 from trainform import defaults
@@ -32,7 +32,7 @@ from trainform.running.snapshot import Body, Snapshot
 
 AT_ONCE = 32  # connections for the output that is there
 IN_MEMORY = 1 << 16  # bytes of a container's output until those of all are merged; the rest is in a temporary file
-RETRY_SECONDS, JOB_SECONDS = 1.0, 2.0
+RETRY_SECONDS, LONGEST_PAUSE, JOB_SECONDS = 1.0, 8.0, 2.0
 END_SECONDS = 30.0  # for the last lines, after the job has ended
 Show = Callable[[Place, str], None]
 """Prints a line."""
@@ -178,6 +178,7 @@ class Logs:
 
     async def _follow(self, source: Source) -> None:
         """Show the output of each run of a container until its pod is gone."""
+        pause = RETRY_SECONDS
         while not source.gone:
             source.changed.clear()
             run, ended = source.run, source.ended
@@ -189,11 +190,13 @@ class Logs:
             ):  # it was started again while the connection was lost
                 await self._pass_on(source, {"previous": "true"})
             source.begun = run
-            if await self._pass_on(source, {"follow": "true"}) and ended:
+            whole = await self._pass_on(source, {"follow": "true"})
+            if whole and ended:
                 source.complete = run  # all of it was there before the request
                 continue
+            pause = RETRY_SECONDS if whole else min(2 * pause, LONGEST_PAUSE)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(source.changed.wait(), RETRY_SECONDS)
+                await asyncio.wait_for(source.changed.wait(), pause)
 
     async def _pass_on(self, source: Source, query: Mapping[str, str]) -> bool:
         """Show the new lines of one request; return True if it came to its end."""
@@ -201,7 +204,7 @@ class Logs:
         with contextlib.suppress(ClusterError):  # the watch notes that the connection is lost
             async for line in self._streams.lines(source.path, {**self._since(source), **query}):
                 if isinstance(line, Answer):
-                    self._note_once(source.place, line)
+                    self._note_once(source, line)
                     return False
                 stamp, text = split_stamp(line)
                 if source.cursor.is_new(stamp):
@@ -210,11 +213,12 @@ class Logs:
             return True
         return False
 
-    def _note_once(self, place: Place, answer: Answer) -> None:
+    def _note_once(self, source: Source, answer: Answer) -> None:
         """Note why a pod cannot be read, but not that its container starts or that it is deleted."""
-        if answer.status not in (BAD_REQUEST, NOT_FOUND) and str(place) not in self.refused:
-            self.refused[str(place)] = answer.message
-            self._note(f"{place}: {answer.message}; trying again")
+        expected = answer.status == BAD_REQUEST or (answer.missing and source.leaves)
+        if not expected and str(source.place) not in self.refused:
+            self.refused[str(source.place)] = answer.message
+            self._note(f"{source.place}: {answer.message}; trying again")
 
 
 async def print_logs(snapshot: Snapshot, sources: Sequence[Source], logs: Logs, *, follow: bool) -> None:
