@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from tests.engine.test_rights import RBAC, kubeconfig, post
 from tests.running.jobs import node_lost
+from tests.support.repository import ROOT
 from tests.support.samples import fitting
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.phases import Phase
@@ -204,7 +206,9 @@ def test_an_account_that_may_view_the_namespace(jobs: Jobs) -> None:
     """Kubernetes' own role `view` has pods and records, and no kind of an operator."""
     project, live = jobs.project, jobs.live
     project.experiment("viewed", training("volcano"))
-    project.up(stack_of(project, "viewed", ["viewed"]))
+    shutil.copy(ROOT / "stacks" / "__main__.py", project.folder / "stacks")
+    stack = project.stack("viewed")
+    assert f"trainform status {stack}" in project.up(stack), "`up` names the next command"
     pods_of(live, project.plan("viewed"))
     accounts = f"/api/v1/namespaces/{project.namespace}/serviceaccounts"
     post(live, accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "viewer"}})

@@ -20,9 +20,10 @@ from trainform.job.render import RenderedJob
 from trainform.local.sandbox.control import Sandbox
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.start import SCHEDULER
-from trainform.running import waiting
+from trainform.running import case, waiting
 from trainform.running.facts import Facts, read_facts
 from trainform.running.model import Reason
+from trainform.running.preemption import preemption
 from trainform.running.read import read
 from trainform.running.snapshot import Snapshot, Target
 from trainform.spec.layers import merge_patch
@@ -180,7 +181,7 @@ def test_what_the_sums_do_not_have_is_the_schedulers(queue: Queue) -> None:
 def test_a_controller_that_does_nothing(
     queue: Queue, volcano_controller: psutil.Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "SILENT", waiting.SILENT / 10)
+    monkeypatch.setattr(case, "SILENT", case.SILENT / 10)
     volcano_controller.suspend()
     try:
         silent = queue.submit("silent", 1)
@@ -245,9 +246,9 @@ def test_a_job_that_the_scheduler_preempts(queue: Queue, sandbox: Sandbox) -> No
         live.running_pods(namespace, 8)
         with preempting(sandbox):
             urgent = queue.submit("urgent", 1, priority_class=high)
-            until(lambda: waiting.preemption(*queue.look(victim)), "the preemption", 60.0)
+            until(lambda: preemption(*queue.look(victim)), "the preemption", 60.0)
             until(lambda: waiting.reasons(*queue.look(urgent)) == (), "the urgent job to run", 60.0)
-            found = waiting.preemption(*queue.look(victim))
+            found = preemption(*queue.look(victim))
             assert found is not None
             assert f"its nodes now run {namespace}/{urgent.plan.job}" in found.text
             assert queue.why(victim, "gang-short").holders[0].priority == values[high]

@@ -14,6 +14,7 @@ from tests.engine.test_capacity import GPU
 from tests.engine.test_waiting import Queue
 from trainform.backends.admission import PRIORITY_LABEL
 from trainform.running import waiting
+from trainform.running.preemption import preemption
 
 pytestmark = pytest.mark.proof("Kueue's own reasons")
 
@@ -85,7 +86,7 @@ def test_a_job_that_another_one_preempts(queue: JobSets) -> None:
     victim = queue.made[-1]
     assert PRIORITY_LABEL in queue.look(victim)[0].job["metadata"]["labels"]  # type: ignore[index]
     urgent = queue.admitted("urgent", 1, queue="team", priority_class=f"{namespace}-high")
-    found = until(lambda: waiting.preemption(*queue.look(victim)), "the preemption", 60.0)
+    found = until(lambda: preemption(*queue.look(victim)), "the preemption", 60.0)
     assert found.by == (urgent,)
     assert found.text.endswith(f"UTC by {urgent}")
     assert queue.why(victim, "queue-full").holders[0].job == urgent

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +58,14 @@ def claim(name: str) -> dict[str, Any]:
 
 @pytest.fixture(name="read")
 def read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    def reading(objects: ApiObjects, seconds: float = PLENTY, **more: Any) -> Snapshot:
+    def reading(
+        objects: Any, seconds: float = PLENTY, then: Callable[[], object] = lambda: None, **more: Any
+    ) -> Snapshot:
         with website(objects) as server:
             use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-            return read(Target("bert", environment()), seconds, **more)
+            found = read(Target("bert", environment()), seconds, **more)
+            then()
+            return found
 
     return reading
 
@@ -119,3 +126,35 @@ def test_a_late_part_is_named_and_a_server_that_does_not_answer_is_an_error(read
     late = dict.fromkeys(["configmaps", "pods", "events", "persistentvolumeclaims"], 3.0)
     with pytest.raises(ClusterError, match="timed out"):
         read(ApiObjects(slow=late), seconds=1.0)
+
+
+@pytest.mark.parametrize(("pods", "read_of"), [(2, [0, 1]), (40, [0, 39])])
+def test_the_last_output_of_pods_and_of_many_only_of_the_first_and_the_last(
+    read: Any, pods: int, read_of: list[int]
+) -> None:
+    objects = ApiObjects([recorded("bert", pods), bert(), *(of_job("bert", index) for index in range(pods))])
+
+    def answering(path: str) -> Any:
+        if "/log?" in path:
+            assert "container=main" in path
+            return 200, "text/plain", b"2026-11-22T11:04:58.5Z step 1200 loss 0.31\n"
+        return objects(path)
+
+    found = read(answering, outputs=True)
+    names = {f"bert-{REVISION}-worker-{index}": "2026-11-22T11:04:58.5Z" for index in read_of}
+    assert (found.outputs, found.not_read) == (names, {})
+
+
+def test_a_node_that_does_not_answer_delays_nothing_for_long(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainform.running.read.OUTPUT_SECONDS", 0.2)
+    objects, ended = ApiObjects([recorded("bert"), bert(), of_job("bert", 0), of_job("bert", 1)]), threading.Event()
+
+    def answering(path: str) -> Any:
+        if "worker-1/log?" in path:
+            ended.wait(PLENTY)
+        return (500, "text/plain", b"no route to host") if "/log?" in path else objects(path)
+
+    start = time.monotonic()
+    found = read(answering, outputs=True, then=ended.set)
+    assert (found.outputs, found.not_read) == ({f"bert-{REVISION}-worker-0": ""}, {})
+    assert time.monotonic() - start < PLENTY

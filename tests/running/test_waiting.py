@@ -9,15 +9,18 @@ from msgspec import structs
 
 from tests.review.jobs_of_previews import BERT, GPU, NAMESPACE, NODES, live_node, live_queue, workers
 from tests.running.waiting_jobs import (
-    KUEUE,
+    EMPTY,
     NOW,
-    cluster,
+    OF_KUEUE,
+    RESERVED,
+    UNUSED,
     codes,
     condition,
     event,
     facts,
     gang,
     identified,
+    kueue,
     made,
     no_facts,
     placed,
@@ -27,10 +30,10 @@ from tests.running.waiting_jobs import (
     workload,
 )
 from tests.support.repository import ROOT
-from trainform.cluster.facts import LiveClusterQueue, LiveKueue, LiveQuota
+from trainform.cluster.facts import LiveQuota
 from trainform.running.facts import UNREAD
 from trainform.running.model import Holder
-from trainform.running.waiting import CODES, preemption, reasons
+from trainform.running.waiting import CODES, reasons
 
 JOB = made()
 FULL = [live_node(f"node-{index}", {BERT: 8}) for index in range(4)]
@@ -335,17 +338,6 @@ def test_the_quota_of_the_arithmetic_is_told_once() -> None:
 
 # --- Kueue
 
-OF_KUEUE = made(cluster(**KUEUE))
-UNUSED = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu, 8 more needed"
-RESERVED = condition("QuotaReserved", "False", "Pending", UNUSED)
-EMPTY = {"metadata": {"name": "night"}}
-
-
-def kueue(nominal: str = "32", **holders: dict[str, str]) -> LiveKueue:
-    held = {f"team-b/{job}": amounts for job, amounts in holders.items()}
-    queue = LiveClusterQueue("research", {GPU: nominal}, holders=held)
-    return LiveKueue({f"{NAMESPACE}/night": "research"}, (queue,), jobs={"77aa": "team-b/eval"})
-
 
 def test_kueue_is_quoted_with_the_position() -> None:
     given = snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED), queue=EMPTY)
@@ -378,52 +370,6 @@ def test_a_job_without_a_workload() -> None:
     assert (reason.code, reason.object) == ("no-workload", "Deployment/kueue-controller-manager")
     assert codes(snapshot(OF_KUEUE, gang=None, queue=EMPTY, read_at="2026-11-27T14:00:20Z")) == []
     assert codes(snapshot(OF_KUEUE, gang=None, queue=EMPTY, not_read={"gang": "forbidden"})) == []
-
-
-# --- preemption
-
-PREEMPTED = (
-    "Preempted to accommodate a workload (UID: 11cc, JobUID: 77aa) due to prioritization in the ClusterQueue; "
-    "preemptor path: /research; preemptee path: /research"
-)
-
-
-def test_kueue_names_the_job_that_took_the_room() -> None:
-    evicted = condition("Evicted", "True", "Preempted", PREEMPTED, "2026-11-27T14:02:10Z")
-    given = snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED, evicted), queue=EMPTY)
-    found = preemption(given, facts(*NODES, kueue=kueue()))
-    assert found is not None
-    assert (found.text, found.by) == ("preempted at 14:02 UTC by team-b/eval", ("team-b/eval",))
-    unread = preemption(given)
-    assert unread is not None
-    assert unread.text == "preempted at 14:02 UTC by a job in /research that was not read"
-    other = condition("Evicted", "True", "Deactivated", "The workload is deactivated", "2026-11-26T14:02:10Z")
-    stopped = preemption(structs.replace(given, gang=workload(OF_KUEUE, other)))
-    assert stopped is not None
-    assert stopped.text == "evicted at 2026-11-26 14:02 UTC by Kueue: The workload is deactivated"
-    again = condition("Evicted", "False", "QuotaReserved", "Previously: preempted")
-    assert preemption(structs.replace(given, gang=workload(OF_KUEUE, again))) is None
-
-
-def test_volcano_names_the_jobs_that_run_on_the_nodes_now() -> None:
-    at = "2026-11-27T14:02:10Z"
-    given = snapshot(JOB, pods=pods_of(JOB))
-    evicted = event(given.pods[0], "Evict", "Pod is evicted, because of preempt", at)
-    given = structs.replace(given, events=[evicted])
-    own = f"{NAMESPACE}/{JOB.plan.job}"
-    held = [live_node("node-0", {BERT: 8}), live_node("node-1", {own: 8}), live_node("node-2", {"team-c/vit": 8})]
-    found = preemption(given, facts(*held, nodes=frozenset({"node-0", "node-1"})))
-    assert found is not None
-    assert (found.at, found.text, found.by) == (
-        at, f"preempted at 14:02 UTC; its nodes now run {BERT}", (BERT,),
-    )  # fmt: skip
-    alone = preemption(given)
-    assert alone is not None
-    assert alone.text == "preempted at 14:02 UTC"
-    runs = placed(given.pods[0])
-    runs["status"]["startTime"] = "2026-11-27T14:03:00Z"
-    assert preemption(structs.replace(given, pods=[runs])) is None, "it has started again"
-    assert preemption(snapshot(JOB)) is None
 
 
 # --- the table

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import structs
 
-from tests.review.jobs_of_previews import NAMESPACE, ROOM, live, rendered, workers
+from tests.review.jobs_of_previews import GPU, NAMESPACE, ROOM, live, rendered, workers
 from trainform.backends.backend import BACKENDS
-from trainform.cluster.facts import LiveFacts
+from trainform.cluster.facts import LiveClusterQueue, LiveFacts, LiveKueue
 from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body
 from trainform.running.facts import UNREAD, Facts
@@ -102,3 +102,18 @@ def no_facts(**not_read: str) -> Facts:
 
 def codes(snapshot: Snapshot, known: Facts = UNREAD) -> list[str]:
     return [reason.code for reason in reasons(snapshot, known)]
+
+
+# --- Kueue
+
+OF_KUEUE = made(cluster(**KUEUE))
+UNUSED = "couldn't assign flavors to pod set worker: insufficient unused quota for nvidia.com/gpu, 8 more needed"
+RESERVED = condition("QuotaReserved", "False", "Pending", UNUSED)
+EMPTY = {"metadata": {"name": "night"}}
+
+
+def kueue(nominal: str = "32", **holders: dict[str, str]) -> LiveKueue:
+    """The queue `night`, in which these jobs of team-b hold something."""
+    held = {f"team-b/{job}": amounts for job, amounts in holders.items()}
+    queue = LiveClusterQueue("research", {GPU: nominal}, holders=held)
+    return LiveKueue({f"{NAMESPACE}/night": "research"}, (queue,), jobs={"77aa": "team-b/eval"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -30,8 +31,10 @@ from trainform.console.lines import escaped
 from trainform.errors import ClusterError, TrainformError
 from trainform.manifests.manifest import Manifest, resource_name
 from trainform.manifests.objects import SKIP_AWAIT
+from trainform.plan.model import Plan
 from trainform.resources.preflight import mocked
 from trainform.spec.environment import Environment
+from trainform.spec.stack import NAMESPACE
 
 ATTEMPTS = 10
 AGAIN_SECONDS = 1.0
@@ -233,3 +236,13 @@ async def _wait_for_old_pods(metadata: Mapping[str, Any], context: str | None) -
                 await asyncio.sleep(AGAIN_SECONDS)
     except ClusterError as error:
         pulumi.log.warn(escaped(f"not waited for pods of another revision: {error}"))
+
+
+def look_command(plan: Plan, environment: Environment) -> str:
+    """Return the command that shows the job, or its pods if the stack's config names no experiment. It has no revision,
+    so that it is no change in the previews of a job."""
+    if pulumi.Config(NAMESPACE).get("experiment"):
+        return shlex.join(["trainform", "status", pulumi.get_stack()])
+    context = environment.cluster.context
+    words = ["kubectl", "get", "pods", "-n", plan.namespace, "-l", f"{defaults.NAME_LABEL}={plan.experiment}"]
+    return shlex.join(words if context is None else [*words, "--context", context])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Self
@@ -26,6 +25,7 @@ from trainform.resources.apply import (
     Target,
     after_attempt,
     as_run_error,
+    look_command,
     register,
     set_outputs,
     show_outcome,
@@ -37,7 +37,6 @@ from trainform.resources.preflight import preflight
 from trainform.resources.ssh_identity import SshIdentity, private_files
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
-from trainform.spec.stack import NAMESPACE
 
 
 class TrainingJob(pulumi.ComponentResource):
@@ -148,7 +147,7 @@ class TrainingJob(pulumi.ComponentResource):
             "cost_per_hour": "" if cost is None else cost.dated,
             "kept_claims": [claim.name for claim in plan.claims if claim.request.keep],
             "overrides": list(plan.overrides),
-            "next": _look(plan, environment),
+            "next": look_command(plan, environment),
         }
         set_outputs(self, outputs)
 
@@ -180,16 +179,6 @@ class TrainingJob(pulumi.ComponentResource):
                 for name, user_set in inputs.roles.items()
             ),
         ]
-
-
-def _look(plan: Plan, environment: Environment) -> str:
-    """Return a command without the revision, so that it is no change in the previews of a job."""
-    if pulumi.Config(NAMESPACE).get("experiment"):
-        return shlex.join(["trainform", "status", pulumi.get_stack()])
-    context = environment.cluster.context
-    on = [] if context is None else ["--context", context]
-    words = ["kubectl", "get", "pods", "-n", plan.namespace, "-l", f"{defaults.NAME_LABEL}={plan.experiment}"]
-    return shlex.join([*words, *on])
 
 
 def _refuse_unknown_names(names: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +16,7 @@ from trainform import defaults
 from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.admission import GROUP_ANNOTATION, QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
+from trainform.cluster.api import MAX_CONNECTIONS, ClusterApi, NotReadError, each, labelled, start_threads
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_drift import utc_now
 from trainform.cluster.live_objects import find_job, job_collections, path_of
@@ -33,7 +34,7 @@ from trainform.running.pods import place_of
 from trainform.running.snapshot import Body, Snapshot, Target
 
 WARNINGS = {"fieldSelector": "type=Warning"}
-MOST_OUTPUTS = 32
+MOST_OUTPUTS, OUTPUT_SECONDS = 32, 1.0
 RECORD, JOB, PODS, GANG, QUEUE, EVENTS, CLAIMS = "record", "job", "pods", "gang", "queue", "events", "claims"
 OUTPUTS = "outputs"
 """The parts that `Snapshot.not_read` names."""
@@ -58,12 +59,7 @@ def read(target: Target, seconds: float, *, every_event: bool = False, outputs: 
     first and the last of each role. ClusterError if the cluster does not answer."""
     with contextlib.closing(ClusterApi(target.environment.cluster.context, seconds)) as api:
         refuse_another(api, target.environment)
-        return read_by(api, target, every_event=every_event, outputs=outputs)
-
-
-def read_by(api: ClusterApi, target: Target, *, every_event: bool = False, outputs: bool = False) -> Snapshot:
-    """Do the same over a connection that stays open."""
-    return _Reads(api, target).snapshot(every_event=every_event, outputs=outputs)
+        return _Reads(api, target).snapshot(every_event=every_event, outputs=outputs)
 
 
 def require_pods(snapshot: Snapshot) -> None:
@@ -181,7 +177,7 @@ class _Reads:
         return self._list(f"/api/v1/namespaces/{quote(self._space, safe='')}/events", "events", parameters)
 
     def _outputs(self, pods: Sequence[Body]) -> dict[str, str]:
-        """Return the time of the last line of output by pod. A node that does not answer has none."""
+        """Return the time of the last line of output by pod. A node that does not answer in time has none."""
         query = {"tailLines": "1", "timestamps": "true"}
 
         def last(pod: Body) -> tuple[str, str]:
@@ -194,7 +190,9 @@ class _Reads:
             return name, line.partition(" ")[0]
 
         running = [pod for pod in pods if pod_state(pod) is PodState.RUNNING]
-        return dict(each(last, running if len(running) <= MOST_OUTPUTS else _first_and_last(running)))
+        chosen = running if len(running) <= MOST_OUTPUTS else _first_and_last(running)
+        ended = concurrent.futures.wait(start_threads(last, chosen, MAX_CONNECTIONS), OUTPUT_SECONDS)
+        return dict(future.result() for future in ended.done)
 
     def _events_around(self, admission: str, job: str) -> list[Body]:
         """Return the events of the job object and of gangs, also normal ones."""

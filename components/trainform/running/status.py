@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec import structs
+
 from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
@@ -15,12 +17,10 @@ from trainform.console.sections import counted, listed
 from trainform.defaults import REVISION_LABEL
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.manifest import mapping, mappings
-from trainform.running.facts import UNREAD, Facts, read_facts
 from trainform.running.model import Cost, Fault, JobStatus, PodStatus
 from trainform.running.pods import first_ranks, place_of
 from trainform.running.read import JOB, PODS, read, target_of_stack
 from trainform.running.snapshot import Body, Snapshot, Target
-from trainform.running.waiting import preemption, reasons
 from trainform.spec.environment import hourly_cost
 
 SECONDS = 5.0
@@ -43,11 +43,24 @@ def status_of_target(target: Target) -> JobStatus:
     """Read the objects of the job, and return its status."""
     snapshot = read(target, SECONDS, outputs=True)
     found = status_of(snapshot)
-    return status_of(snapshot, read_facts(snapshot, SECONDS)) if found.phase in WAITS else found
+    if found.phase not in WAITS:
+        return found
+    from trainform.running.facts import read_facts
+    from trainform.running.preemption import preemption  # they import the arithmetic of reviews
+    from trainform.running.waiting import reasons
+
+    facts = read_facts(snapshot, SECONDS)
+    evicted = preemption(snapshot, facts)
+    return structs.replace(
+        found,
+        message=found.message or ("" if evicted is None else evicted.text),
+        reasons=reasons(snapshot, facts),
+        not_read={**snapshot.not_read, **facts.live.not_read},
+    )
 
 
-def status_of(snapshot: Snapshot, facts: Facts = UNREAD) -> JobStatus:
-    """Return the status of the job whose objects were read. facts: why it waits."""
+def status_of(snapshot: Snapshot) -> JobStatus:
+    """Return the status of the job whose objects were read, without the reasons why it waits."""
     record, job, target = snapshot.record, snapshot.job, snapshot.target
     metadata = mapping(mapping(job).get("metadata"))
     labels = mapping(metadata.get("labels"))
@@ -57,7 +70,7 @@ def status_of(snapshot: Snapshot, facts: Facts = UNREAD) -> JobStatus:
     ended = outcome.at if phase in ENDED else ""
     accelerators = {} if record is None else dict(sorted(accelerators_of_roles(record.experiment.get("roles")).items()))
     here = [pod for pod in pods if pod.state is not PodState.FAILED]
-    needed, evicted = needed_pods(job, snapshot.gang), preemption(snapshot, facts)
+    needed = needed_pods(job, snapshot.gang)
     return JobStatus(
         read_at=snapshot.read_at,
         stack=target.stack,
@@ -71,9 +84,8 @@ def status_of(snapshot: Snapshot, facts: Facts = UNREAD) -> JobStatus:
         queue=str(labels.get(QUEUE_LABEL, "")) if record is None else record.queue,
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
-        message=_message(snapshot, phase, outcome, pods) or (evicted.text if evicted and phase in WAITS else ""),
+        message=_message(snapshot, phase, outcome, pods),
         fault=Fault.USER if outcome.word == "stopped" and phase is Phase.FAILED else None,
-        reasons=reasons(snapshot, facts) if phase in WAITS else (),
         pods=pods,
         needed=needed if needed else len(here),
         placed=sum(bool(pod.node) for pod in here),
@@ -83,7 +95,7 @@ def status_of(snapshot: Snapshot, facts: Facts = UNREAD) -> JobStatus:
         ended=ended,
         accelerators=accelerators,
         cost=_cost(snapshot, accelerators, started, ended),
-        not_read={**snapshot.not_read, **facts.live.not_read},
+        not_read=snapshot.not_read,
     )
 
 

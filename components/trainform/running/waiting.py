@@ -5,12 +5,9 @@ The arithmetic is that of `review`. An event or a condition counts only if the p
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
-import functools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, structs
@@ -18,26 +15,19 @@ from msgspec import Struct, structs
 from trainform import defaults
 from trainform.backends.admission import SCHEDULERS
 from trainform.backends.backend import BACKENDS, value_at
-from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
+from trainform.cluster.amounts import POD_SLOTS
 from trainform.cluster.operators import KUEUE
-from trainform.cluster.phases import ENDED_PODS, PodState, pod_state
 from trainform.cluster.pod_references import Reference, creation
-from trainform.errors import list_names, without_credentials
+from trainform.errors import list_names
 from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.templates import NamedObject, named_objects
-from trainform.review.capacity import Estimate
-from trainform.review.context import Context
-from trainform.review.job_objects import local_queue_of, queue_of
-from trainform.review.pod_limits import MOST_NAMED, Lack
-from trainform.review.pod_needs import Need, need_of
-from trainform.review.preview import Preview
-from trainform.running.facts import EVICTIONS, MADE_FIRST, NAMED, UNREAD, Facts, named_by_pods, review_of
-from trainform.running.model import Holder, Reason
+from trainform.review.pod_limits import MOST_NAMED
+from trainform.running.case import Case, condition, name_of, reason_of, text_at, words_of
+from trainform.running.facts import MADE_FIRST, NAMED, UNREAD, Facts, named_by_pods
+from trainform.running.model import Reason
 from trainform.running.read import event_time
 from trainform.running.snapshot import Body, Snapshot
 
-SILENT = datetime.timedelta(seconds=30)  # after which a controller must have done something
-LONGEST = 400  # characters of a text from elsewhere
 CONFIGURATION = "CreateContainerConfigError"
 WAITING = {  # the kubelet's reasons by ours, with what the pod cannot do
     "image": ("cannot pull an image", {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"}),
@@ -52,7 +42,7 @@ NO_PODS = "0/0 tasks in gang"  # how Volcano's message on a gang begins before i
 def reasons(snapshot: Snapshot, facts: Facts = UNREAD) -> tuple[Reason, ...]:
     """Return why the job waits: first what waiting does not solve, then in the order of the table. Empty if that is
     unknown."""
-    case, found = _Case(snapshot, facts), list[Reason]()
+    case, found = Case(snapshot, facts), list[Reason]()
     gone = snapshot.job is None and "job" not in snapshot.not_read
     for code, row in CODES.items():
         if not gone and not (row.fallback and found):
@@ -61,153 +51,62 @@ def reasons(snapshot: Snapshot, facts: Facts = UNREAD) -> tuple[Reason, ...]:
     return tuple(sorted(found, key=lambda reason: not reason.never))
 
 
-def _reason(text: str, of: str = "", fix: str = "", **more: Any) -> Reason:
-    return Reason("", f"{text[0].upper()}{text[1:]}.", fix, of, **more)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Case:
-    """A job that waits, and the facts about it."""
-
-    snapshot: Snapshot
-    facts: Facts
-
-    @functools.cached_property
-    def admission(self) -> str:
-        return self.snapshot.admission
-
-    @functools.cached_property
-    def queue(self) -> tuple[str, str]:
-        """Return kind and name of the queue in which it waits; two empty texts if all its pods have nodes."""
-        kueue, record = self.admission == defaults.KUEUE, self.snapshot.record
-        if self.admission == defaults.NONE or (self.pods and not self.unplaced):
-            return "", ""
-        name = (local_queue_of if kueue else queue_of)(review_of(self.snapshot), after=True)
-        return "LocalQueue" if kueue else "Queue", name or ("" if record is None else record.queue)
-
-    @functools.cached_property
-    def pods(self) -> list[Body]:
-        """Return the pods that have not ended, and do not end now."""
-        return [pod for pod in self.snapshot.pods if pod_state(pod) not in (*ENDED_PODS, PodState.ENDING)]
-
-    @functools.cached_property
-    def unplaced(self) -> list[Body]:
-        """Return the pods that have no node yet."""
-        return [pod for pod in self.pods if pod_state(pod) == PodState.WAITING]
-
-    @functools.cached_property
-    def estimate(self) -> Estimate | None:
-        """Return the room for its pods; None if the pods are unknown."""
-        review, target = review_of(self.snapshot), self.snapshot.target
-        preview = Preview("stream", review.steps)
-        context = Context(target.stack, preview, (review,), target.environment, self.facts.live)
-        need = need_of(review, context)
-        return None if need is None or not need.pods else Estimate(context, [need])
-
-    @functools.cached_property
-    def shortages(self) -> Mapping[str, Sequence[Reason]]:
-        """Return what the pods without a node lack, by code."""
-        found, estimate = defaultdict[str, list[Reason]](list), self.estimate
-        if estimate is not None:
-            (need,), placed = estimate.jobs.needs, len(self.pods) - len(self.unplaced)
-            for lack in estimate.lacks() if placed < need.every[POD_SLOTS] else ():
-                if lack.verdict in ("never", "later") and (lack.part or placed < need.gang[POD_SLOTS]):
-                    code, reason = _shortage(estimate, need, lack)
-                    found[code].append(reason)
-        return found
-
-    def is_old(self, body: Body | None) -> bool:
-        """Return True if the object has existed for longer than a controller needs."""
-        least = (datetime.datetime.fromisoformat(self.snapshot.read_at) - SILENT).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return "" < _text(body, "metadata.creationTimestamp") < least
-
-
 # --- queues, quotas and nodes
 
 
-def _shortage(estimate: Estimate, need: Need, lack: Lack) -> tuple[str, Reason]:
-    """Return the reason of a shortage, with its code."""
-    never, kind = lack.verdict == "never", lack.object.partition("/")[0]
-    if not lack.resource:
-        return "queue-closed" if kind else "no-node", _reason(lack.reason, lack.object, never=never)
-    fitting = sum(min(estimate.role(pods).fit, pods.gang) for pods in need.pods)
-    gang = sum(pods.gang for pods in need.pods)
-    if never:
-        code = "never-fits"
-    elif kind:
-        code = "quota" if kind == "ResourceQuota" else "queue-full"
-    elif {estimate.queue_of[job].name for job in estimate.evicts(lack)} - {need.queue}:
-        code = "queue-borrowed"
-    else:
-        code = "gang-short" if (need.queue or need.local_queue) and 0 < fitting < gang else "nodes-full"
-    facts = [] if kind or never else [f"{fitting} of {gang} pods fit"]
-    largest = "" if lack.largest is None else spelled(lack.resource, lack.largest)
-    facts += [f"the largest free node has {largest}"] if facts and lack.largest and lack.each <= lack.largest else []
-    return code, _reason(
-        f"{lack.reason}{f' ({list_names(facts)})' if facts else ''}",
-        lack.object,
-        never=never,
-        resource=estimate.names.get(lack.resource, lack.resource),
-        needed=spelled(lack.resource, lack.requested),
-        free=spelled(lack.resource, max(lack.requested - lack.missing, NOTHING)),
-        largest=largest,
-        holders=tuple(Holder(*holder) for holder in estimate.holders(lack)),
-    )
-
-
-def _missing_queue(case: _Case) -> Iterator[Reason]:
+def _missing_queue(case: Case) -> Iterator[Reason]:
     (kind, name), record, live = case.queue, case.snapshot.record, case.facts.live
     known = {each.name for each in (*(live.queues or ()), *live.other_queues)} if kind == "Queue" else set()
     asked = record is not None and record.queue == name and "queue" not in case.snapshot.not_read
     if name and name not in known and case.snapshot.queue is None and (asked or known):
         others = list_names(sorted(known - {defaults.ROOT_QUEUE}))
         fix = f"set `queue` to {f'one of {others}' if others else 'another one'}, or ask the platform team for {name}"
-        yield _reason(f"the {kind} {name} does not exist", f"{kind}/{name}", fix)
+        yield reason_of(f"the {kind} {name} does not exist", f"{kind}/{name}", fix)
 
 
-def _closed_queue(case: _Case) -> Iterator[Reason]:
-    (kind, name), state = case.queue, _text(case.snapshot.queue, "status.state")
+def _closed_queue(case: Case) -> Iterator[Reason]:
+    (kind, name), state = case.queue, text_at(case.snapshot.queue, "status.state")
     if kind == "Queue" and state not in ("", "Open"):
-        yield _reason(f"the queue {name} is in the state {state} and starts no jobs", f"{kind}/{name}")
-    active = _condition(case.snapshot.queue, "Active")
+        yield reason_of(f"the queue {name} is in the state {state} and starts no jobs", f"{kind}/{name}")
+    active = condition(case.snapshot.queue, "Active")
     if active.get("status") == "False" and "queue-closed" not in case.shortages:
-        yield _reason(f"the {kind} {name} is not active: {_words(active.get('message'))}", f"{kind}/{name}")
+        yield reason_of(f"the {kind} {name} is not active: {words_of(active.get('message'))}", f"{kind}/{name}")
 
 
-def _short_gang(case: _Case) -> Iterator[Reason]:
+def _short_gang(case: Case) -> Iterator[Reason]:
     """Yield a gang whose pods are not all created, or, by the scheduler's conditions, do not all have a place."""
     needed, existing = value_at(case.snapshot.gang, "spec.minMember"), len(case.pods)
-    placed = sum(_condition(pod, "PodScheduled").get("reason") == "Schedulable" for pod in case.pods)
+    placed = sum(condition(pod, "PodScheduled").get("reason") == "Schedulable" for pod in case.pods)
     if needed is None or case.shortages or not case.unplaced:
         return
     what, number = ("have a place", placed) if placed else ("exist", existing)
     if number < needed and (placed or case.is_old(case.snapshot.job)):
         text = f"the gang is short by {needed - number}: {number} of its {needed} pods {what}"
-        yield _reason(text, f"PodGroup/{_name(case.snapshot.gang)}")
+        yield reason_of(text, f"PodGroup/{name_of(case.snapshot.gang)}")
 
 
-def _behind(case: _Case) -> Iterator[Reason]:
+def _behind(case: Case) -> Iterator[Reason]:
     ahead = case.estimate.ahead() if case.estimate and case.unplaced == case.pods else []
     if ahead:
-        yield _reason(f"the pods fit, and {list_names(ahead, MOST_NAMED)} may take the room first")
+        yield reason_of(f"the pods fit, and {list_names(ahead, MOST_NAMED)} may take the room first")
 
 
 # --- what the pods need
 
 
-def _unbound_claims(case: _Case) -> Iterator[Reason]:
-    words = [str(_condition(pod, "PodScheduled").get("message")) for pod in case.unplaced]
+def _unbound_claims(case: Case) -> Iterator[Reason]:
+    words = [str(condition(pod, "PodScheduled").get("message")) for pod in case.unplaced]
     for claim in case.snapshot.claims:
-        phase, name = _text(claim, "status.phase"), _name(claim)
+        phase, name = text_at(claim, "status.phase"), name_of(claim)
         chosen = "volume.kubernetes.io/selected-node" in mapping(value_at(claim, "metadata.annotations"))
         # the class may wait for the first pod: then the claim has no volume until the scheduler chooses a node
         if phase == "Lost" or (phase == "Pending" and (chosen or any("unbound immediate" in each for each in words))):
             size, what = value_at(claim, "spec.resources.requests.storage"), "lost its" if phase == "Lost" else "no"
             text = f"the claim {name} ({size}, class {value_at(claim, 'spec.storageClassName')}) has {what} volume"
-            yield _reason(text, f"{CLAIM}/{name}")
+            yield reason_of(text, f"{CLAIM}/{name}")
 
 
-def _missing_objects(case: _Case) -> Iterator[Reason]:
+def _missing_objects(case: Case) -> Iterator[Reason]:
     """Yield the objects that do not exist, by a read or by the kubelet, each once."""
     needed = {f"{named.kind}/{named.name}": named for named in named_by_pods(case.snapshot)}
     found = {of: "" for of in needed if of in case.facts.live.missing}
@@ -216,7 +115,7 @@ def _missing_objects(case: _Case) -> Iterator[Reason]:
     for of, message in found.items():
         named, namespace = needed[of], case.snapshot.target.namespace
         fix = creation(Reference(named.kind, named.name, named.keys, "", named.as_files), namespace)
-        yield _reason(_words(message) or f"the {named.kind} {named.name} does not exist in {namespace}", of, fix)
+        yield reason_of(words_of(message) or f"the {named.kind} {named.name} does not exist in {namespace}", of, fix)
 
 
 def _named_in(pod: Body, message: str) -> list[NamedObject]:
@@ -225,14 +124,14 @@ def _named_in(pod: Body, message: str) -> list[NamedObject]:
     return [each for each in named if re.search(rf'["/]{re.escape(each.name)}(?:"|\s|$)', message)]
 
 
-def _mounts(case: _Case) -> Iterator[tuple[Body, str]]:
+def _mounts(case: Case) -> Iterator[tuple[Body, str]]:
     """Yield the newest message on a mount of each pod whose containers wait for it, unless all objects that it names
     exist by now."""
     live = case.facts.live
     for pod in case.pods:
-        own = [event for event in _events(case, {"FailedMount"}) if _is_of(event, pod)]
+        own = [event for event in case.events({"FailedMount"}) if _is_of(event, pod)]
         if own and all("waiting" in state for state in _states(pod)):
-            message = _text(own[-1], "message")
+            message = text_at(own[-1], "message")
             named = {f"{each.kind}/{each.name}" for each in _named_in(pod, message)}
             if live.drift is None or NAMED in live.not_read or named & {*live.missing}:
                 yield pod, message
@@ -241,15 +140,15 @@ def _mounts(case: _Case) -> Iterator[tuple[Body, str]]:
 def _containers(code: str) -> Finder:
     """Return the finder of containers that wait for another reason than a missing object: each message once."""
 
-    def find(case: _Case) -> Iterator[Reason]:
+    def find(case: Case) -> Iterator[Reason]:
         what, states = WAITING[code]
         pods = defaultdict[str, list[str]](list)
         for pod, message in _waiting(case, states):
             if not _named_in(pod, message):
-                pods[_words(message)].append(_name(pod))
+                pods[words_of(message)].append(name_of(pod))
         for message, names in pods.items():
             more = f" (and {len(names) - 1} more)" if names[1:] else ""
-            yield _reason(f"the pod {names[0]}{more} {what}: {message}", f"Pod/{names[0]}")
+            yield reason_of(f"the pod {names[0]}{more} {what}: {message}", f"Pod/{names[0]}")
 
     return find
 
@@ -260,54 +159,56 @@ def _containers(code: str) -> Finder:
 def _refused(code: str) -> Finder:
     """Return the finder of what the API server refuses: by a quota that the arithmetic does not have, or else."""
 
-    def find(case: _Case) -> Iterator[Reason]:
+    def find(case: Case) -> Iterator[Reason]:
         message = _refusal(case)
         quota, webhook = QUOTA.search(message), WEBHOOK.search(message)
         of = f"ResourceQuota/{quota[1]}" if quota else f"Webhook/{webhook[1]}" if webhook else ""
         known = {each.object for found in case.shortages.values() for each in found} if quota else ()
         if message and code == ("quota" if quota else "denied") and of not in known:
             by = f"the webhook {webhook[1]}" if webhook else "the API server"
-            yield _reason(f"{by} refuses the pods: {_words(message)}", of)
+            yield reason_of(f"{by} refuses the pods: {words_of(message)}", of)
 
     return find
 
 
-def _refusal(case: _Case) -> str:
+def _refusal(case: Case) -> str:
     """Return the newest message on pods that could not be created, "" if none are missing or one was created since."""
-    newest = max(_text(body, "metadata.creationTimestamp") for body in (case.snapshot.job, *case.pods))
-    events = [event for event in _events(case, NOT_CREATED) if event_time(event) >= newest]
+    newest = max(text_at(body, "metadata.creationTimestamp") for body in (case.snapshot.job, *case.pods))
+    events = [event for event in case.events(NOT_CREATED) if event_time(event) >= newest]
     whole = case.estimate and len(case.pods) >= sum(need.every[POD_SLOTS] for need in case.estimate.jobs.needs)
-    message = _text(events[-1], "message") if events and not whole else ""
+    message = text_at(events[-1], "message") if events and not whole else ""
     status = STATUS.search(message)  # of the API server, which Volcano writes as Go writes a structure
     return message if status is None else status[1].replace('\\"', '"')
 
 
-def _kueue(case: _Case) -> Iterator[Reason]:
+def _kueue(case: Case) -> Iterator[Reason]:
     gang, position = case.snapshot.gang, case.facts.position
-    if case.admission != defaults.KUEUE or gang is None or _condition(gang, "Admitted").get("status") == "True":
+    if case.snapshot.admission != defaults.KUEUE or gang is None or condition(gang, "Admitted").get("status") == "True":
         return
-    of, reserved = f"Workload/{_name(gang)}", _condition(gang, "QuotaReserved")
+    of, reserved = f"Workload/{name_of(gang)}", condition(gang, "QuotaReserved")
     if reserved.get("status") != "True":
         place = "unknown" if position is None else position + 1
-        words = _words(reserved.get("message") or "it has not considered the job yet")
-        yield _reason(f"Kueue has not admitted the job (position in the queue: {place}): {words}", of)
+        words = words_of(reserved.get("message") or "it has not considered the job yet")
+        yield reason_of(f"Kueue has not admitted the job (position in the queue: {place}): {words}", of)
     for check in mappings(value_at(gang, "status.admissionChecks")):
         if check.get("state") != "Ready" and reserved.get("status") == "True":
-            words = f"{check.get('state')}: {_words(check.get('message'))}"
-            yield _reason(f"the admission check {check.get('name')} is {words}", of)
+            words = f"{check.get('state')}: {words_of(check.get('message'))}"
+            yield reason_of(f"the admission check {check.get('name')} is {words}", of)
 
 
-def _no_workload(case: _Case) -> Iterator[Reason]:
+def _no_workload(case: Case) -> Iterator[Reason]:
     missing = case.snapshot.gang is None and "gang" not in case.snapshot.not_read and not case.snapshot.pods
-    if case.admission == defaults.KUEUE and missing and case.is_old(case.snapshot.job):
+    if case.snapshot.admission == defaults.KUEUE and missing and case.is_old(case.snapshot.job):
         text = "Kueue has made no Workload for the job: it does not run, or does not manage jobs of this kind"
         yield _deployment(text, KUEUE.controller)
 
 
-def _silent(case: _Case) -> Iterator[Reason]:
+def _silent(case: Case) -> Iterator[Reason]:
     job, record = case.snapshot.job, case.snapshot.record
     backend = BACKENDS.get(case.snapshot.target.environment.backend if record is None else record.backend)
-    held = case.admission == defaults.KUEUE and _condition(case.snapshot.gang, "Admitted").get("status") != "True"
+    held = (
+        case.snapshot.admission == defaults.KUEUE and condition(case.snapshot.gang, "Admitted").get("status") != "True"
+    )
     begun = held or case.snapshot.pods or not _is_empty(mapping(job).get("status"))
     if backend is not None and not begun and case.is_old(job):
         version = mapping(job).get("apiVersion")
@@ -317,101 +218,33 @@ def _silent(case: _Case) -> Iterator[Reason]:
 
 def _deployment(text: str, place: str) -> Reason:
     namespace, _, name = place.partition("/")
-    return _reason(text, f"Deployment/{name}", f"look at `kubectl get deployment {name} -n {namespace}`")
+    return reason_of(text, f"Deployment/{name}", f"look at `kubectl get deployment {name} -n {namespace}`")
 
 
-def _scheduler(case: _Case) -> Iterator[Reason]:
+def _scheduler(case: Case) -> Iterator[Reason]:
     """Yield what the scheduler reports of the pods without a node, or of their gang, or that it reports nothing."""
-    conditions = [(pod, _condition(pod, "PodScheduled")) for pod in case.unplaced]
-    words = Counter(_words(each["message"]) for _, each in conditions if each.get("message"))
+    conditions = [(pod, condition(pod, "PodScheduled")) for pod in case.unplaced]
+    words = Counter(words_of(each["message"]) for _, each in conditions if each.get("message"))
     unseen = next((pod for pod, each in conditions if not each and case.is_old(pod)), None)
-    scheduled = max(map(event_time, _events(case, {"Scheduled"})), default="")
-    gang = (_text(event, "message") for event in _events(case, {"Unschedulable"}) if event_time(event) > scheduled)
+    scheduled = max(map(event_time, case.events({"Scheduled"})), default="")
+    gang = (text_at(event, "message") for event in case.events({"Unschedulable"}) if event_time(event) > scheduled)
     of_gang = [message for message in gang if not message.startswith(NO_PODS)]
     if words:
         (message, count), *_ = words.most_common(1)
-        yield _reason(f"the scheduler does not place {count} of {len(case.pods)} pods: {message}")
+        yield reason_of(f"the scheduler does not place {count} of {len(case.pods)} pods: {message}")
     elif unseen is not None:
-        name = _text(unseen, "spec.schedulerName")
-        text = f"the scheduler {name} has not considered the pod {_name(unseen)}"
+        name = text_at(unseen, "spec.schedulerName")
+        text = f"the scheduler {name} has not considered the pod {name_of(unseen)}"
         yield _deployment(text, SCHEDULERS.get(name, f"{defaults.KUBE_SYSTEM}/{name}"))
     elif not case.pods and of_gang:
-        yield _reason(f"the scheduler does not start the gang: {_words(of_gang[-1])}")
-
-
-# --- preemption
-
-
-class Preemption(Struct, frozen=True):
-    """The eviction of a job whose pods have not started again. at: RFC 3339. by: the jobs that took its room, or that
-    run on its nodes now."""
-
-    at: str
-    text: str
-    by: tuple[str, ...] = ()
-
-
-PREEMPTOR = re.compile(r"JobUID: ([\w-]+)\).*preemptor path: (\S+);")
-
-
-def preemption(snapshot: Snapshot, facts: Facts = UNREAD) -> Preemption | None:
-    """Return how the job was evicted; None if it was not, or if its pods have started since."""
-    case = _Case(snapshot, facts)
-    found = _evicted_by_kueue(case) if case.admission == defaults.KUEUE else _evicted_by_scheduler(case)
-    started = max((_text(pod, "status.startTime") for pod in case.pods), default="")
-    return None if found is None or started > found.at else found
-
-
-def _evicted_by_kueue(case: _Case) -> Preemption | None:
-    condition = _condition(case.snapshot.gang, "Evicted")
-    if condition.get("status") != "True":
-        return None
-    at, message, kueue = _text(condition, "lastTransitionTime"), _text(condition, "message"), case.facts.live.kueue
-    preemptor = PREEMPTOR.search(message)
-    if preemptor is None:
-        return Preemption(at, f"evicted at {_clock(at, case)} by Kueue: {_words(message)}")
-    job = kueue.jobs.get(preemptor[1], "") if kueue else ""
-    by = job or f"a job in {preemptor[2]} that was not read"
-    return Preemption(at, f"preempted at {_clock(at, case)} by {by}", (job,) if job else ())
-
-
-def _evicted_by_scheduler(case: _Case) -> Preemption | None:
-    """Return the newest eviction. Its event does not name the job that took the room."""
-    events = _events(case, EVICTIONS)
-    if not events:
-        return None
-    at, own = event_time(events[-1]), f"{case.snapshot.target.namespace}/{_name(case.snapshot.job)}"
-    nodes = [node for node in case.facts.live.nodes or () if node.name in case.facts.nodes]
-    jobs = tuple(sorted({job for node in nodes for job in node.holders} - {own}))
-    more = f"; its nodes now run {list_names(jobs, MOST_NAMED)}" if jobs else ""
-    how = "reclaimed" if "reclaim" in _text(events[-1], "message") else "preempted"
-    return Preemption(at, f"{how} at {_clock(at, case)}{more}", jobs)
-
-
-def _clock(at: str, case: _Case) -> str:
-    """Return the time for people, with the day unless it is today."""
-    day, clock = at[:10], f"{at[11:16]} UTC"
-    return clock if day == case.snapshot.read_at[:10] else f"{day} {clock}"
+        yield reason_of(f"the scheduler does not start the gang: {words_of(of_gang[-1])}")
 
 
 # --- parts of objects
 
 
-def _text(body: Any, path: str) -> str:
-    """Return the text at the path, "" if there is none."""
-    return str(value_at(body, path) or "")
-
-
-def _name(body: Any) -> str:
-    return _text(body, "metadata.name")
-
-
-def _condition(body: Any, kind: str) -> Mapping[str, Any]:
-    return next((each for each in mappings(value_at(body, "status.conditions")) if each.get("type") == kind), {})
-
-
 def _is_of(event: Body, body: Body) -> bool:
-    return _text(event, "involvedObject.uid") == _text(body, "metadata.uid")
+    return text_at(event, "involvedObject.uid") == text_at(body, "metadata.uid")
 
 
 def _states(pod: Body) -> list[Mapping[str, Any]]:
@@ -419,21 +252,11 @@ def _states(pod: Body) -> list[Mapping[str, Any]]:
     return [mapping(each.get("state")) for field in fields for each in mappings(value_at(pod, field))]
 
 
-def _waiting(case: _Case, states: Collection[str]) -> Iterator[tuple[Body, str]]:
+def _waiting(case: Case, states: Collection[str]) -> Iterator[tuple[Body, str]]:
     """Yield the pod and the message of each container that waits for one of these reasons now."""
     for pod in case.pods:
         waiting = [mapping(state.get("waiting")) for state in _states(pod)]
         yield from ((pod, str(one.get("message") or one["reason"])) for one in waiting if one.get("reason") in states)
-
-
-def _events(case: _Case, kinds: Collection[str]) -> list[Body]:
-    return [event for event in case.snapshot.events if event.get("reason") in kinds]
-
-
-def _words(text: object) -> str:
-    """Return a text from elsewhere as a part of a sentence."""
-    line = " ".join(without_credentials(str(text or "")).split()).rstrip(".")
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
 
 
 def _is_empty(value: Any) -> bool:
@@ -443,7 +266,7 @@ def _is_empty(value: Any) -> bool:
 
 # --- the table
 
-Finder = Callable[[_Case], Iterable[Reason]]
+Finder = Callable[[Case], Iterable[Reason]]
 
 
 class Row(Struct, frozen=True):
