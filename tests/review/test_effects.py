@@ -24,6 +24,7 @@ from tests.review.jobs import (
     object_step,
     running,
     step,
+    suspended,
     urn,
 )
 from tests.support.samples import environment
@@ -329,3 +330,26 @@ def test_several_objects_of_other_programs_are_counted() -> None:
         "Deletes the Service c.",
         "Unknown change of the Service d: the engine calls it `import`.",
     ]
+
+
+JOBSET = {**LORA, "backend": "jobset"}
+
+
+def test_a_job_is_suspended_and_resumed_by_its_stack() -> None:
+    name = name_of(JOBSET)
+    found = of_job(context(job_review(deployed(JOBSET), suspended(deployed(JOBSET))), live=running(name)))
+    assert found.sentence == f"Suspends the running job {name} (32 a800, up 16 h): its pods end."
+    assert (found.kind, found.before, found.after) == ("stop", name, name)
+    found = of_job(
+        context(job_review(suspended(deployed(JOBSET)), deployed(JOBSET)), live=running(name, Phase.SUSPENDED))
+    )
+    assert found.sentence == f"Resumes the job {name} (32 a800, suspended): its pods start again."
+    assert found.kind == "update"
+
+
+def test_a_new_job_that_starts_suspended() -> None:
+    made = of_job(context(job_review(None, suspended(deployed(JOBSET))), live=EMPTY))
+    assert made.sentence == f"Creates the job {name_of(JOBSET)} (32 a800); it starts suspended."
+    image = {**IMAGE, "backend": "jobset"}
+    made = of_job(context(job_review(deployed(JOBSET), suspended(deployed(image))), live=running(name_of(JOBSET))))
+    assert made.sentence.endswith("because `image` changes; it starts suspended.")

@@ -30,8 +30,8 @@ CLOSE = 0.7  # a smaller value would suggest `destroy` for `scale` or `retry`
 OTHER_WORDS = {
     "up deploy submit launch start run train": "`pulumi up -s STACK` creates or changes the job; `trainform sandbox "
     "up` starts a cluster on this machine",
-    "restart rerun retry resume": "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an "
-    "unchanged experiment again",
+    "restart retry": "`trainform rerun STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again",
+    "pause hold": "`trainform suspend STACK`, then `pulumi up -s STACK`, ends the job's pods until `trainform resume`",
     "preview dry-run": "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields",
     "down delete remove rm stop cancel kill": "`trainform destroy STACK` deletes the job, but not claims with "
     "`keep: true`; `trainform sandbox down` stops the sandbox",

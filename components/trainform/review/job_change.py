@@ -16,7 +16,7 @@ from trainform.plan.roles import claim_name
 from trainform.review import steps
 from trainform.review.causes import VERSION, Causes, because, causes
 from trainform.review.context import Context, JobReview
-from trainform.review.job_objects import accelerators_of, demands_of
+from trainform.review.job_objects import accelerators_of, demands_of, is_suspended
 from trainform.review.model import Change
 from trainform.review.preview import Step
 from trainform.spec.environment import Environment
@@ -25,7 +25,9 @@ RUNNING = (Phase.RUNNING, Phase.RESTARTING, Phase.ENDING)
 PODS = "pods of "  # before the namespace, in what could not be read
 MOST_JOBS = 256  # whose fates are kept
 
-ChangeKind = Literal["none", "create", "update", "scale", "replace", "delete", "unknown"]
+ChangeKind = Literal["none", "create", "update", "scale", "suspend", "resume", "replace", "delete", "unknown"]
+_SWITCHES: Mapping[tuple[bool, bool], ChangeKind] = {(False, True): "suspend", (True, False): "resume"}
+"""The change by whether the job object is suspended before and after."""
 LiveState = Literal["running", "finished", "pending", "absent", "unknown"]
 
 
@@ -75,6 +77,11 @@ class JobChange(Struct, frozen=True):
         return "running" if self.live.phase in RUNNING or self.live.started else "pending"
 
     @property
+    def suspended(self) -> bool:
+        """Return True if the job has no pods after the change, because its object is suspended."""
+        return self.job.job is not None and is_suspended(self.job.job.new)
+
+    @property
     def reasons(self) -> tuple[Change, ...]:
         """Return the causes of what happens to the job object: of a replacement those that can make a new revision."""
         found = self.causes.replacing if self.kind == "replace" else self.causes.changes
@@ -109,6 +116,8 @@ def job_change(context: Context, job: JobReview) -> JobChange:
     after_name = job.name if step is None else steps.name(step, step.new)
     happens: ChangeKind = "none" if step is None else steps.action(step)
     scaled = _scaled(old, new) if happens == "update" else ()
+    if step is not None and happens == "update":
+        happens = _SWITCHES.get((is_suspended(step.old), is_suspended(step.new)), "scale" if scaled else happens)
     jobs = () if context.live is None or context.live.jobs is None else context.live.jobs
     live = next((each for each in jobs if each.name == before_name), None)
     unread = _not_read(context.live, live, step, before_name)
@@ -118,7 +127,7 @@ def job_change(context: Context, job: JobReview) -> JobChange:
     ended = bool(context.preview.failed) or context.preview.incomplete
     return JobChange(
         job=job,
-        kind="scale" if scaled else happens,
+        kind=happens,
         name=before_name,
         next_name=after_name,
         causes=causes(job, context.locate),

@@ -50,10 +50,9 @@ def status_of_target(target: Target) -> JobStatus:
     from trainform.running.waiting import reasons
 
     facts = read_facts(snapshot, SECONDS)
-    evicted = preemption(snapshot, facts)
     return structs.replace(
         found,
-        message=found.message or ("" if evicted is None else evicted.text),
+        message=found.message or preemption(snapshot, facts),
         reasons=reasons(snapshot, facts),
         not_read={**snapshot.not_read, **facts.live.not_read},
     )
