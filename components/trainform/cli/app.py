@@ -35,9 +35,8 @@ OTHER_WORDS = {
     "preview dry-run": "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields",
     "down delete remove rm stop cancel kill": "`trainform destroy STACK` deletes the job, but not claims with "
     "`keep: true`; `trainform sandbox down` stops the sandbox",
-    "ps get pods describe": "`trainform status STACK` shows the job and its pods, `kubectl logs POD -n NAMESPACE` the "
-    "output of a pod",
-    "logs": "`kubectl logs POD -n NAMESPACE` shows the output of a pod, `trainform status STACK` the names of pods",
+    "ps get pods describe": "`trainform status STACK` shows the job and its pods, `trainform logs STACK` their output",
+    "shell ssh attach bash sh": "`trainform exec STACK ROLE/INDEX -- sh` starts a shell in a pod",
     "validate lint verify": "`trainform check EXPERIMENT -e ENV` finds every problem of both files",
     "list ls": "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend",
     "help": "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one",
