@@ -35,7 +35,7 @@ def test_an_accepted_patch_keeps_pods_numbers_and_names(parts: dict[str, Any], b
         places = [(key, *way) for key, body in bodies.items() for way in ways(body)]
         counts = {True: 0, False: 0}
 
-        @settings(max_examples=60, deadline=None)
+        @settings(max_examples=80, deadline=None)
         @given(st.sampled_from(places), VALUES)
         def check(place: Way, value: Any) -> None:
             try:

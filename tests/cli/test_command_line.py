@@ -16,9 +16,10 @@ from trainform.errors import CommandLineError
 
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", "ensure"]]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
-WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor",
+WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "wait", "suspend",
+    "resume", "rerun",
     *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
-REPORTS = ["drift", "diff", "apply", "promote", "rollback", "history", "status", "stacks"]
+REPORTS = ["drift", "diff", "apply", "promote", "rollback", "history", "events", "status", "stacks"]
 
 
 def help_of(words: list[str]) -> str:
@@ -44,7 +45,7 @@ def test_help_groups_the_verbs() -> None:
     text = help_of([])
     titles = re.findall(r"^(\w.*):\n", text, re.MULTILINE)
     assert titles == ["Projects and jobs", "This machine", "Editors and shells", "Options"]
-    assert re.findall(r"^  (\w+)  ", text, re.MULTILINE) == list(VERBS)
+    assert re.findall(r"^  (\w[\w-]*)  ", text, re.MULTILINE) == list(VERBS)
 
 
 @pytest.mark.parametrize("verb", [*VERBS, "sandbox", "toolchain"])

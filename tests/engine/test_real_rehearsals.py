@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,8 +25,11 @@ from tests.engine.project import Project, Ran
 from tests.engine.test_rehearsals import CASES, PAIR, TRAIN, Case, formed
 from tests.engine.test_rehearsals_of_operators import NODE, ON, TORCHRUN
 from tests.local.rehearsal.conftest import docker_daemon, image
+from trainform.errors import ClusterError
 from trainform.local.sandbox.control import down
 from trainform.local.sandbox.state import open_api, read_settings
+from trainform.running.failure import end_of
+from trainform.running.model import Cause, End
 
 __all__ = ["docker_daemon", "image"]
 
@@ -182,6 +188,48 @@ def test_a_rank_that(then: str, limit: str, line: str, real: Project) -> None:
     output = rehearse(real, "broken", says(then), "--timeout", limit).failed()
     assert line in output
     assert namespaces(real) == []
+
+
+RAISES = "import os; rank = os.environ['RANK']; assert rank == '0', f'no data for rank {rank}'"
+DIES = "import os; os.environ['RANK'] == '1' and os.kill(os.getpid(), 9)"
+
+
+def ends(project: Project) -> Iterator[End]:
+    """Yield the ends of pods in namespaces of rehearsals."""
+    folder = Path(project.environ["TRAINFORM_SANDBOX"]).with_name("rehearsals")
+    if read_settings(folder) is None:
+        return
+    with open_api(folder) as api:
+        for pod in api.get("/api/v1/pods")["items"]:
+            end = end_of(pod) if pod["metadata"]["namespace"].startswith("rehearsal-") else None
+            if end is not None:
+                yield end
+
+
+@pytest.mark.parametrize(
+    ("program", "cause", "message"),
+    [
+        (RAISES, Cause.EXCEPTION, "AssertionError: no data for rank 1"),
+        (DIES, Cause.SIGNAL, "torchrun: rank 1 (local_rank: 0), exitcode -9"),
+    ],
+    ids=["raises", "is-killed"],
+)
+@pytest.mark.rehearsal("what a real kubelet has in the status of a rank that fails")
+def test_the_cause_of_death(program: str, cause: Cause, message: str, real: Project) -> None:
+    experiment = {
+        "launcher": {"torchrun": {"script": "/app/train.py"}},
+        "files": {"/app/train.py": {"text": program}},
+        "roles": {"worker": {"replicas": 2}},
+    }
+    found: dict[str, End] = {}
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        ran = pool.submit(rehearse, real, "dies", experiment)
+        while not ran.done():
+            with contextlib.suppress(ClusterError, OSError):
+                found |= {end.message: end for end in ends(real)}
+            time.sleep(0.2)
+    assert "worker-1 failed" in ran.result().output
+    assert [end.cause for end in found.values() if end.cause is cause and message in end.message], found
 
 
 @pytest.mark.proof("signals")

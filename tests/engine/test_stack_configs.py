@@ -18,6 +18,7 @@ from trainform.local.toolchain.tools import Toolchain
 pytestmark = pytest.mark.proof("`trainform check STACK` reads what `pulumi up` reads")
 
 HEAD = f"runtime: {{name: python, options: {{toolchain: pip, virtualenv: {json.dumps(sys.prefix)}}}}}\n"
+KEYS = ("experiment", "environment", "run", "suspend")
 PROGRAM = """\
 import json
 import os
@@ -69,4 +70,4 @@ def test_pulumi_gives_the_program_what_the_table_says(tmp_path: Path, toolchain:
     for case in CASES:
         if case not in values.values():
             expected = None if case.pulumi is None else case.expected
-            assert given(case, case.stack_config(), ("experiment", "environment", "run")) == expected, case
+            assert given(case, case.stack_config(), KEYS) == expected, case

@@ -180,3 +180,26 @@ def test_overrides_patch_the_template() -> None:
     assert "imagePullPolicy" not in container(made, "worker")
     assert {"name": "LETTER", "value": "b"} in container(made, "worker")["env"]
     assert made.overrides == ("roles.worker.pod_overrides",)
+
+
+def test_the_names_of_variables_from_secrets_reach_the_first_process() -> None:
+    """Also those of a patch; a container without a script masks nothing, and gets none."""
+    token = {"secretKeyRef": {"name": "hub-login", "key": "token"}}
+    parts: dict[str, Any] = {
+        "env": {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}, "NODE": {"field": "spec.nodeName"}},
+        "roles": {
+            "worker": {"pod_overrides": {"spec": {"containers": {"main": {"env": {"HUB": {"valueFrom": token}}}}}}},
+            "watcher": {"ranked": False, "command": ["python", "watch.py"]},
+        },
+    }
+    worker, watcher = (container(plan(**parts), role) for role in parts["roles"])
+    masked = [each["value"] for each in worker["env"] if each["name"] == "TRAINFORM_MASKED"]
+    assert masked == ["HF_TOKEN HUB"]
+    assert "TRAINFORM_MASKED" not in {each["name"] for each in watcher["env"]}
+    assert worker.get("terminationMessagePolicy") is None
+    assert watcher["terminationMessagePolicy"] == "FallbackToLogsOnError"
+
+
+def test_without_a_script_the_end_of_the_log_is_the_message() -> None:
+    worker = container(plan(launcher={"entrypoint": []}, roles={"worker": {}}), "worker")
+    assert worker["terminationMessagePolicy"] == "FallbackToLogsOnError"

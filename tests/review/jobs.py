@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import structs
 
 from tests.support.samples import CLUSTER, JOB
+from trainform.backends.suspend import suspended as of_suspended
 from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.cluster.phases import Phase, PodState
 from trainform.job.render import RenderedJob, render_job
@@ -89,6 +90,12 @@ def side(rendered: RenderedJob, version: str = "0.9.0") -> DeploymentRecord:
     made = rendered.plan.record
     record = None if made is None else structs.replace(made, version=version)
     return DeploymentRecord(rendered, job_inputs(rendered.experiment, rendered.environment, rendered.plan), record)
+
+
+def suspended(running: DeploymentRecord) -> DeploymentRecord:
+    """The side where the stack suspends the job."""
+    made = running.rendered
+    return side(structs.replace(made, manifests=of_suspended(made.manifests, made.plan)))
 
 
 def job_review(old: DeploymentRecord | None, new: DeploymentRecord | None) -> JobReview:

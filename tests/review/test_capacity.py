@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tests.review.jobs import suspended
 from tests.review.jobs_of_previews import (
     BERT,
     GPU,
@@ -70,6 +71,16 @@ def test_pods_that_are_added_to_a_gang() -> None:
     other = rendered(ROOM, **workers(8, 1), launcher=ELASTIC, env={"A": "B"})
     anew = judged(job_review(before, other), own, *full)
     assert anew.clause == f"starts with a part of its pods; the others wait for {held}"
+
+
+def test_a_resumed_job_needs_room_and_a_suspended_one_none() -> None:
+    before = rendered(ROOM, backend="jobset", **workers(4))
+    after, full = suspended(before), [*NODES[:3], live_node("node-3", {BERT: 8})]
+    assert judged(job_review(before, after), *full).verdict == "unchanged"
+    assert judged(job_review(None, after), *full).verdict == "unchanged"
+    capacity = judged(job_review(after, before), *full)
+    assert (capacity.verdict, capacity.clause) == ("later", f"waits for 8 a800 held by {BERT}")
+    assert judged(job_review(after, before), *NODES).verdict == "now"
 
 
 def test_an_elastic_job_that_grows_beyond_its_queue() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from tests.review.jobs import suspended
 from tests.review.jobs_of_previews import (
     context,
     environment,
@@ -78,6 +79,18 @@ def test_what_a_running_job_has_cost() -> None:
     assert restart.title.endswith("; it has cost 806.40 USD.")
     pending = context(job, environment=CLUSTER, live=live(jobs=(live_job(named(job), Phase.QUEUED),)))
     assert [*restarts(pending)] == []
+
+
+def test_a_suspended_job_costs_nothing() -> None:
+    before = rendered(CLUSTER, backend="jobset", **workers(4))
+    after = suspended(before)
+    name = before.plan.job
+    cost = cost_of(context(job_review(before, after), environment=CLUSTER, live=live(jobs=(live_job(name),))))
+    assert (cost.before, cost.after, cost.difference) == (usd("67.20"), None, usd("-67.20"))
+    resumed = live(jobs=(live_job(name, Phase.SUSPENDED),))
+    cost = cost_of(context(job_review(after, before), environment=CLUSTER, live=resumed))
+    assert (cost.before, cost.after, cost.difference) == (None, usd("67.20"), usd("67.20"))
+    assert cost.unknown == f"The job {name} is suspended and costs nothing now."
 
 
 STORAGE_PRICE = {"amount": 0.2, "currency": "USD", "as_of": datetime.date(2026, 2, 1)}

@@ -24,6 +24,7 @@ from tests.review.jobs import (
     object_step,
     running,
     step,
+    suspended,
     urn,
 )
 from tests.support.samples import environment
@@ -106,6 +107,19 @@ def test_without_a_record_or_a_difference_the_cause_is_unknown() -> None:
     job = job_review(deployed(LORA), deployed(IMAGE))
     for each in (dataclasses.replace(job, before=None), dataclasses.replace(job, after=job.before)):
         assert of_job(context(each, live=EMPTY)).sentence.endswith(" for an unknown reason.")
+
+
+def test_the_launch_scripts_of_another_trainform_are_a_cause() -> None:
+    """Another name in them is none."""
+    job = job_review(deployed(LORA), deployed(IMAGE))
+    files = next(each for each in job.steps if each.old is not None and "-launch-script-" in each.name)
+    assert files.old is not None
+    data = {**files.old.inputs["data"], "launch.sh": "exec torchrun"}
+    older = structs.replace(files, old=dataclasses.replace(files.old, inputs={**files.old.inputs, "data": data}))
+    steps = tuple(older if each is files else each for each in job.steps)
+    made = context(dataclasses.replace(job, after=job.before, steps=steps), live=running(name_of(LORA)))
+    assert of_job(made).sentence.endswith(" because this trainform has other launch scripts.")
+    assert [finding.code for finding in restarts(made)] == ["TR-RESTART-1"]
 
 
 @pytest.mark.parametrize(
@@ -236,7 +250,7 @@ def test_another_version_of_trainform_is_named_and_is_not_a_cause() -> None:
         "Records another version of trainform for sdxl-lora: trainform 0.8.0 deployed it, and 0.9.0 renders it now."
     )
     absent, said = sentences(of_versions(LORA, LORA))
-    assert absent.startswith("The job sdxl-lora-452a05 is not in the cluster")
+    assert absent.startswith("The job sdxl-lora-e21ea7 is not in the cluster")
     assert said == version
     *_, said = sentences(of_versions(LORA, IMAGE))
     assert said == version
@@ -329,3 +343,26 @@ def test_several_objects_of_other_programs_are_counted() -> None:
         "Deletes the Service c.",
         "Unknown change of the Service d: the engine calls it `import`.",
     ]
+
+
+JOBSET = {**LORA, "backend": "jobset"}
+
+
+def test_a_job_is_suspended_and_resumed_by_its_stack() -> None:
+    name = name_of(JOBSET)
+    found = of_job(context(job_review(deployed(JOBSET), suspended(deployed(JOBSET))), live=running(name)))
+    assert found.sentence == f"Suspends the running job {name} (32 a800, up 16 h): its pods end."
+    assert (found.kind, found.before, found.after) == ("stop", name, name)
+    found = of_job(
+        context(job_review(suspended(deployed(JOBSET)), deployed(JOBSET)), live=running(name, Phase.SUSPENDED))
+    )
+    assert found.sentence == f"Resumes the job {name} (32 a800, suspended): its pods start again."
+    assert found.kind == "update"
+
+
+def test_a_new_job_that_starts_suspended() -> None:
+    made = of_job(context(job_review(None, suspended(deployed(JOBSET))), live=EMPTY))
+    assert made.sentence == f"Creates the job {name_of(JOBSET)} (32 a800); it starts suspended."
+    image = {**IMAGE, "backend": "jobset"}
+    made = of_job(context(job_review(deployed(JOBSET), suspended(deployed(image))), live=running(name_of(JOBSET))))
+    assert made.sentence.endswith("because `image` changes; it starts suspended.")

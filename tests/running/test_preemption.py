@@ -31,18 +31,13 @@ PREEMPTED = (
 def test_kueue_names_the_job_that_took_the_room() -> None:
     evicted = condition("Evicted", "True", "Preempted", PREEMPTED, "2026-11-27T14:02:10Z")
     given = snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED, evicted), queue=EMPTY)
-    found = preemption(given, facts(*NODES, kueue=kueue()))
-    assert found is not None
-    assert (found.text, found.by) == ("preempted at 14:02 UTC by team-b/eval", ("team-b/eval",))
-    unread = preemption(given)
-    assert unread is not None
-    assert unread.text == "preempted at 14:02 UTC by a job in /research that was not read"
+    assert preemption(given, facts(*NODES, kueue=kueue())) == "preempted at 14:02 UTC by team-b/eval"
+    assert preemption(given) == "preempted at 14:02 UTC by a job in /research that was not read"
     other = condition("Evicted", "True", "Deactivated", "The workload is deactivated", "2026-11-26T14:02:10Z")
     stopped = preemption(structs.replace(given, gang=workload(OF_KUEUE, other)))
-    assert stopped is not None
-    assert stopped.text == "evicted at 2026-11-26 14:02 UTC by Kueue: The workload is deactivated"
+    assert stopped == "evicted at 2026-11-26 14:02 UTC by Kueue: The workload is deactivated"
     again = condition("Evicted", "False", "QuotaReserved", "Previously: preempted")
-    assert preemption(structs.replace(given, gang=workload(OF_KUEUE, again))) is None
+    assert preemption(structs.replace(given, gang=workload(OF_KUEUE, again))) == ""
 
 
 def test_volcano_names_the_jobs_that_run_on_the_nodes_now() -> None:
@@ -52,15 +47,10 @@ def test_volcano_names_the_jobs_that_run_on_the_nodes_now() -> None:
     given = structs.replace(given, events=[evicted])
     own = f"{NAMESPACE}/{JOB.plan.job}"
     held = [live_node("node-0", {BERT: 8}), live_node("node-1", {own: 8}), live_node("node-2", {"team-c/vit": 8})]
-    found = preemption(given, facts(*held, nodes=frozenset({"node-0", "node-1"})))
-    assert found is not None
-    assert (found.at, found.text, found.by) == (
-        at, f"preempted at 14:02 UTC; its nodes now run {BERT}", (BERT,),
-    )  # fmt: skip
-    alone = preemption(given)
-    assert alone is not None
-    assert alone.text == "preempted at 14:02 UTC"
+    now = preemption(given, facts(*held, nodes=frozenset({"node-0", "node-1"})))
+    assert now == f"preempted at 14:02 UTC; its nodes now run {BERT}"
+    assert preemption(given) == "preempted at 14:02 UTC"
     runs = placed(given.pods[0])
     runs["status"]["startTime"] = "2026-11-27T14:03:00Z"
-    assert preemption(structs.replace(given, pods=[runs])) is None, "it has started again"
-    assert preemption(snapshot(JOB)) is None
+    assert preemption(structs.replace(given, pods=[runs])) == "", "it has started again"
+    assert preemption(snapshot(JOB)) == ""

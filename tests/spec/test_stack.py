@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.stack_configs import CASES, Case
 from trainform.errors import InputError
-from trainform.spec.stack import load_stack, require_stack, run_number
+from trainform.spec.stack import load_stack, require_stack, run_number, suspend_switch
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -21,6 +21,7 @@ def test_it_is_read_as_pulumi_reads_it_or_refused(case: Case, tmp_path: Path) ->
         assert found.experiment == expected["experiment"]
         assert found.environment == expected["environment"]
         assert found.run == run_number(expected["run"])
+        assert found.suspend == suspend_switch(expected["suspend"])
         return
     with pytest.raises(InputError) as raised:
         load_stack("s", tmp_path)

@@ -28,6 +28,7 @@ SCOPES = {
         "tests/engine/test_rehearsals_of_operators.py",
         "tests/engine/test_rights.py",
         "tests/engine/test_status.py",
+        "tests/engine/test_suspend.py",
         "tests/engine/test_updates_of_operators.py",
         "tests/engine/test_wrong_patches.py",
         "tests/local/sandbox/test_addons.py",

@@ -37,7 +37,7 @@ class Case:
     def expected(self) -> dict[str, str | None]:
         """Every key, where Pulumi gives the program any."""
         assert self.pulumi is not None
-        return {"experiment": "hello", "environment": "dev", "run": None} | self.pulumi
+        return {"experiment": "hello", "environment": "dev", "run": None, "suspend": None} | self.pulumi
 
 
 def _runs(written: str, pulumi: str | None, reason: str | None = None) -> Case:
@@ -67,6 +67,17 @@ RUNS = [
     _runs("null", "", NOTHING),
     Case(("trainform:run: {secure: x}",), None, "must not be a secret"),
 ]
+SWITCHES = [
+    Case((f"trainform:suspend: {written}",), {"suspend": pulumi}, reason)
+    for written, pulumi, reason in (
+        ("true", "true", None),
+        ("'false'", "false", None),
+        ("True", "true", None),
+        ("'yes'", "yes", "the value is neither true nor false"),
+        ("1", "1", "the value is neither true nor false"),
+        ("''", "", NOTHING),
+    )
+]
 NAMES = [
     Case(("trainform:experiment: yes", "trainform:environment: on"), {"experiment": "yes", "environment": "on"}),
     Case(("trainform:environment: '08'",), {"environment": "08"}),
@@ -91,4 +102,4 @@ PROJECTS = [
     Case((), {"run": "4"}, project=("trainform:run: 4",), name="other"),
     Case((), {"experiment": "hello"}, project=("run: 4",), name="other"),
 ]
-CASES = [*RUNS, *NAMES, *PROJECTS]
+CASES = [*RUNS, *SWITCHES, *NAMES, *PROJECTS]

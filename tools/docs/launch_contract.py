@@ -10,7 +10,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.manifests.env import KEPT_PREFIX
 from trainform.manifests.ssh_files import FILES as SSH_FILES
 from trainform.plan.launch.launch import FILES, SCRIPT_VARIABLES
-from trainform.plan.variables import REPLICA_INDEX, VARIABLES
+from trainform.plan.variables import MASKED, REPLICA_INDEX, VARIABLES
 from trainform.spec.launchers import LAUNCHERS
 
 INTRODUCTION = """\
@@ -20,6 +20,18 @@ The launcher's variables are plain values in the pod template, so a preview show
 where each comes from. Only the index of a replica is not in the template, which all replicas of a role share: the \
 operator gives it by a label, and the launch script computes the rest and starts the launcher with `exec`. \
 `trainform render` prints the script."""
+ENDING = (
+    "`run.sh` is process 1. It passes TERM, INT and QUIT on (without GNU's `env` all as TERM), reaps, and ends with "
+    "the exit code of the launcher. What a launcher leaves behind may delay the end by two seconds.",
+    "After a failure it writes why to the pod's status, in `terminated.message`: torchrun's error file (with "
+    "`@record`), else the first traceback of standard error, else its last 20 lines; before it torchrun's rank and "
+    "exit code. At most 3,000 bytes.",
+    f"Values of variables from Secrets (`{MASKED}` has their names) are `***` there, if they have six characters.",
+    "Standard error itself passes at once and unchanged. Without `awk`, `tee`, `mktemp`, `mkfifo` or a writable folder "
+    "(`/tmp`, `/dev/shm`) the job runs the same, and the status has no message.",
+    "Other containers (`entrypoint`, roles without ranks) have `terminationMessagePolicy: FallbackToLogsOnError`: the "
+    "end of their log, with nothing masked.",
+)
 
 RULES = (
     "Only pods of ranked roles, and the pod that launches, get these variables.",
@@ -45,6 +57,8 @@ def contract_page() -> str:
         "## Variables in values and commands",
         "\n".join(map(item, IN_WORDS)),
         *_files(),
+        "## The end of a container",
+        "\n".join(map(item, ENDING)),
         *_operators(),
     )
 

@@ -53,8 +53,6 @@ def queue_manifest(queue: QueuePlan, labels: dict[str, str]) -> Manifest:
 
 
 SCHEDULER = "volcano"
-SCHEDULERS = {SCHEDULER: "volcano-system/volcano-scheduler"}
-"""NAMESPACE/NAME of the Deployments of schedulers, by the name that pods have, in the projects' own manifests."""
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 TASK_ANNOTATION = "volcano.sh/task-spec"  # a pod's part of its gang, for `minTaskMember` of the PodGroup
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"  # Kueue's; the annotation is Volcano's

@@ -269,6 +269,11 @@ class Backend(abc.ABC):
         """Return notes on surprising effects of the operator, beyond single fields. Default: none."""
         return ()
 
+    def suspend_fix(self, plan: Plan) -> str:
+        """Return how to suspend the job without `trainform:suspend`; "" if a field of the job object does it. Default:
+        the field in `SUSPENDED`."""
+        return "" if self.SUSPENDED else "use `pulumi destroy` instead of this key; `pulumi up` starts the job again"
+
     def existing(self, plan: Plan) -> tuple[Existing, ...]:
         """Return objects of other owners to which only jobs of this backend refer. Default: none."""
         return ()

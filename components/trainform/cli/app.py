@@ -30,14 +30,13 @@ CLOSE = 0.7  # a smaller value would suggest `destroy` for `scale` or `retry`
 OTHER_WORDS = {
     "up deploy submit launch start run train": "`pulumi up -s STACK` creates or changes the job; `trainform sandbox "
     "up` starts a cluster on this machine",
-    "restart rerun retry resume": "`pulumi config set trainform:run 2 -s STACK`, then `pulumi up -s STACK`, runs an "
-    "unchanged experiment again",
+    "restart retry": "`trainform rerun STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again",
+    "pause hold": "`trainform suspend STACK`, then `pulumi up -s STACK`, ends the job's pods until `trainform resume`",
     "preview dry-run": "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields",
     "down delete remove rm stop cancel kill": "`trainform destroy STACK` deletes the job, but not claims with "
     "`keep: true`; `trainform sandbox down` stops the sandbox",
-    "ps get pods describe": "`trainform status STACK` shows the job and its pods, `kubectl logs POD -n NAMESPACE` the "
-    "output of a pod",
-    "logs": "`kubectl logs POD -n NAMESPACE` shows the output of a pod, `trainform status STACK` the names of pods",
+    "ps get pods describe": "`trainform status STACK` shows the job and its pods, `trainform logs STACK` their output",
+    "shell ssh attach bash sh": "`trainform exec STACK ROLE/INDEX -- sh` starts a shell in a pod",
     "validate lint verify": "`trainform check EXPERIMENT -e ENV` finds every problem of both files",
     "list ls": "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend",
     "help": "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one",

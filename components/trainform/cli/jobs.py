@@ -29,6 +29,7 @@ class Job(Struct, frozen=True):
     experiment: Given = ""
     environment: Given = ""
     run: int = 1
+    suspend: bool = False
     alone: bool = False  # an environment without an experiment
     root: Path | None = None  # base of relative paths, None for the current folder
 
@@ -46,7 +47,7 @@ class Job(Struct, frozen=True):
             if not alone:
                 raise
             return Job(self.word, self.stack, "", error.environment, alone=True, root=root)
-        return Job(self.word, self.stack, found.given, found.environment, found.run, root=root)
+        return Job(self.word, self.stack, found.given, found.environment, found.run, found.suspend, root=root)
 
 
 def jobs(words: Sequence[str], environments: Sequence[str], run: int | None = None) -> list[Job]:

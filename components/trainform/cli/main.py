@@ -69,7 +69,15 @@ GROUPS = {
         "rollback": "Restore the previous release of a stack",
         "history": "Show the promotions, rollbacks and updates of experiments",
         "status": "Show the phase of a deployed job, why it waits or failed, and its pods",
+        "logs": "Print the output of a job's pods as one stream",
+        "events": "Show what happened to a job, its gang, queue, claims and pods",
+        "exec": "Run a command in a pod of a job",
+        "port-forward": "Reach a port of a pod from this machine",
         "stacks": "List the experiments that are deployed: phase, accelerators, age, cost",
+        "wait": "Wait until a deployed job runs or has succeeded",
+        "suspend": "Suspend the job of a stack: its pods end, and its object stays",
+        "resume": "Resume the suspended job of a stack",
+        "rerun": "Run an unchanged experiment again",
         "destroy": "Delete the resources of a stack",
         "drift": "List changes made outside Pulumi since the last `pulumi up`",
         "rehearse": "Run the job on real nodes on this machine",
@@ -113,7 +121,7 @@ def build_app(arguments: list[str]) -> App:
             if verb != called:
                 app.verb(verb, help=text, rich_help_panel=group)(lambda: None)
                 continue
-            module = importlib.import_module(f"trainform.cli.{verb}")
+            module = importlib.import_module(f"trainform.cli.{verb.replace('-', '_')}")
             if hasattr(module, "app"):
                 app.add_typer(module.app, name=verb, rich_help_panel=group)
             else:

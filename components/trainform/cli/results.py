@@ -172,12 +172,13 @@ def _all_stacks(words: list[str], environments: Sequence[str | None], run: int |
 
 def _check(job: Job, tried: Sequence[Assignment]) -> CheckedJob | CheckedPlatform:
     """Check an experiment in an environment, or an environment alone."""
-    from trainform.job.check import CheckedJob, check_experiment, check_platform
+    from trainform.job.check import CheckedJob, check_experiment, check_platform, suspend
 
     try:
         job = job.loaded(alone=True)
         if job.alone:
             return check_platform(job.environment, job.root)
-        return check_experiment(job.experiment, job.environment, job.run, job.root, None, tried)
+        checked = check_experiment(job.experiment, job.environment, job.run, job.root, None, tried)
+        return suspend(checked) if job.suspend else checked
     except InputError as error:
         return CheckedJob(job.word, tuple(error.problems))

@@ -22,6 +22,7 @@ _USES = {
     Phase.SUCCEEDED: "used",
     Phase.FAILED: "used",
 }
+MOST_FIRST = 3  # pods that may have failed first, by name
 COLUMNS = ("pod", "rank", "state", "restarts", "last output", "node")
 GROUPS = ("pods", "role", "state", "restarts", "last output", "nodes")
 
@@ -34,7 +35,7 @@ def sections(found: JobStatus, error: str = "") -> list[Section]:
             Section(title, (_header(found),), _verdict(found)),
             Section("Not connected", (Item(f"Read at {found.read_at}. Trying again: {error}"),) if error else ()),
             Section("Why it waits", tuple(map(_reason, found.reasons))),
-            Section("Why it failed", () if found.failure is None else (_failure(found.failure),)),
+            _failures(found),
             Section("Pods", tuple(_pods(found))),
             Section("Not read", tuple(Item(sentence(f"{part}: {why}")) for part, why in found.not_read.items())),
         ]
@@ -83,13 +84,27 @@ def _reason(reason: Reason) -> Item:
     return Item(sentence(reason.text), tuple(rows), code=reason.code, where=reason.object)
 
 
+def _failures(found: JobStatus) -> Section:
+    failure = found.failure
+    title = "Why it failed" if failure is None or found.phase in ENDED else f"Why attempt {failure.attempt} failed"
+    return Section(title, () if failure is None else (_failure(failure),))
+
+
 def _failure(failure: Failure) -> Item:
-    first = " or ".join(failure.pods)
+    if failure.end is None:
+        return Item(sentence(failure.note))
+    ranks = f"rank {_either(failure.ranks)}" if failure.ranks else ""
     others = f"{counted(failure.cascade, 'other')} ended within {failure.cascade_seconds} s" if failure.cascade else ""
-    text = _joined([describe(failure.end), others], "; ")
+    text = _joined([_joined([ranks, describe(failure.end)], ": "), others], "; ")
     rows = [Row("", line, verbatim=True) for line in failure.end.message.splitlines()]
     rows += [Row("note", sentence(failure.note))] if failure.note else []
-    return Item(sentence(text), tuple(rows), where=first)
+    return Item(sentence(text), tuple(rows), where=_either(failure.pods))
+
+
+def _either(names: Sequence[object]) -> str:
+    """Return the names as alternatives: `3 or 5`."""
+    shown = " or ".join(map(str, names[:MOST_FIRST]))
+    return f"{shown} or {len(names) - MOST_FIRST} others" if len(names) > MOST_FIRST else shown
 
 
 def describe(end: End) -> str:

@@ -48,6 +48,11 @@ def strip_sequences(text: str) -> str:
     return SEQUENCE.sub("", _CONTROL_STRING.sub("", text))
 
 
+def plain_text(line: str) -> str:
+    """Return a line of another program's output without its colours and other control sequences; tabs stay."""
+    return line if is_visible(line) else "\t".join(map(escaped, strip_sequences(line).split("\t")))
+
+
 _OWN_SIGNS = str.maketrans("→…", "--")
 """Signs of trainform's own sentences, one column each: they need no import of rich, which measures other letters."""
 

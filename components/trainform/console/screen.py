@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from trainform.console.lines import SEQUENCE, escaped, output_stream
+from trainform.console.lines import escaped, output_stream, plain_text
 
 PIPED_WIDTH = 160  # files and pagers do not need 80 columns, at which a table would cut names
 
@@ -52,5 +52,5 @@ def screen(*, err: bool = False, piped_width: int | None = None) -> Screen:
 
 
 def plain(line: str) -> Text:
-    """Return a line of another program's output without its colours and other control sequences; tabs stay."""
-    return Text("\t".join(map(escaped, SEQUENCE.sub("", line).split("\t"))))
+    """Return a line of another program's output as `plain_text` does."""
+    return Text(plain_text(line))

@@ -23,6 +23,7 @@ from trainform.spec.local_files import read_files
 from trainform.spec.overlay import apply_overlay
 from trainform.spec.read import NOWHERE, Source
 from trainform.spec.release import ReleasedExperiment
+from trainform.spec.stack import Stack
 from trainform.spec.trial import Assignment
 
 ModelT = TypeVar("ModelT", Experiment, Environment)
@@ -166,6 +167,26 @@ def _run_problems(run: int) -> Iterator[Problem]:
     their own words."""
     if type(run) is not int or not 1 <= run <= defaults.LAST_RUN:
         yield Problem("run", run, f"the value is not a whole number from 1 to {defaults.LAST_RUN}", "write 1 or more")
+
+
+def check_stack(stack: Stack, root: Path | None = None) -> CheckedJob:
+    """Check the experiment that the stack runs, as `check_experiment` does; suspended if the stack says so."""
+    checked = check_experiment(stack.given, stack.environment, stack.run, root)
+    return suspend(checked) if stack.suspend else checked
+
+
+def suspend(checked: CheckedJob) -> CheckedJob:
+    """Return the job suspended, or with a problem if that is not possible. The revision does not change."""
+    if checked.job is None:
+        return checked
+    from trainform.backends.suspend import NOTE, suspend_problems, suspended  # only a few jobs are
+
+    job = checked.job
+    problems = (*suspend_problems(job.plan),)
+    if problems:
+        return structs.replace(checked, problems=(*checked.problems, *problems))
+    plan = structs.replace(job.plan, notes=(*job.plan.notes, NOTE))
+    return structs.replace(checked, job=structs.replace(job, plan=plan, manifests=suspended(job.manifests, plan)))
 
 
 class CheckedPlatform(Struct, frozen=True):

@@ -39,6 +39,7 @@ class Container(TypedDict, total=False):
     resources: dict[str, dict[str, str]]
     securityContext: dict[str, Any]
     volumeMounts: list[VolumeMount]
+    terminationMessagePolicy: str | None
 
 
 class PodSpec(TypedDict, total=False):

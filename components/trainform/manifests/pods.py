@@ -11,6 +11,7 @@ from trainform.manifests.manifest import mapping, without_empty
 from trainform.manifests.pod_types import Container, ContainerPort, PodSpec, PodTemplate, VolumeMount
 from trainform.plan.launch.prepare import KEY_MOUNT
 from trainform.plan.model import Checkout, Group, Plan, RolePlan
+from trainform.plan.variables import MASKED
 from trainform.plan.volumes import Mount
 from trainform.spec.layers import merge_patch, named_items
 from trainform.spec.quantities import UNLIMITED
@@ -70,7 +71,7 @@ def key_mounts(role: RolePlan) -> dict[str, list[VolumeMount]]:
 def needs_files(role: RolePlan) -> bool:
     """Return True if the pods mount the launch files, since one of them starts the pods, keeps them running or runs in
     a step before."""
-    return role.scripted or role.stays or bool(role.checkouts or role.in_first_pod)
+    return role.reports or bool(role.checkouts or role.in_first_pod)
 
 
 def needs_hostfile(plan: Plan, role: RolePlan) -> bool:
@@ -131,7 +132,8 @@ RESTART_POLICIES = {"never": "Never", "on-failure": "OnFailure"}
 
 def pod_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> PodTemplate:
     """Return metadata and spec of the group's pods, with the user's merge patch, which `patch_rules` has checked."""
-    return _renamed(conventions.of(role), user_template(plan, role, group, conventions))
+    template = user_template(plan, role, group, conventions)
+    return _renamed(conventions.of(role), _with_masked_names(template) if role.reports else template)
 
 
 def user_template(plan: Plan, role: RolePlan, group: Group, conventions: PodConventions) -> PodTemplate:
@@ -171,6 +173,17 @@ def _without_empty_lists(patched: Any) -> Any:
 
 def _without_empty(holder: dict[str, Any], fields: Sequence[str]) -> dict[str, Any]:
     return {key: value for key, value in holder.items() if key not in fields or value != []}
+
+
+def _with_masked_names(template: PodTemplate) -> PodTemplate:
+    """Return the template with the names of the main container's variables from Secrets, also those of a patch."""
+    main, *others = template["spec"]["containers"]
+    env = main.get("env", [])
+    names = [variable["name"] for variable in env if "secretKeyRef" in variable.get("valueFrom", ())]
+    if not names:
+        return template
+    main = {**main, "env": [*env, {"name": MASKED, "value": " ".join(names)}]}
+    return {**template, "spec": {**template["spec"], "containers": [main, *others]}}
 
 
 def _renamed(conventions: PodConventions, template: PodTemplate) -> PodTemplate:
@@ -323,6 +336,7 @@ def _container(
             resources=without_empty({"requests": role.resources, "limits": role.limits}),
             securityContext=_container_security(plan, role.capabilities),
             volumeMounts=mounts,
+            terminationMessagePolicy=None if role.reports else "FallbackToLogsOnError",
         )
     )
 

@@ -199,6 +199,11 @@ class RolePlan(Struct, frozen=True):
         """Return True if a launch script starts the pods."""
         return self.launched and bool(self.command)
 
+    @property
+    def reports(self) -> bool:
+        """Return True if a script is process 1 of the containers, which writes why they failed."""
+        return self.scripted or self.stays
+
     def rank(self, index: int) -> int | None:
         """Return the rank of the pod with this index; None if the plan assigns no ranks to the role."""
         return None if self.rank_offset is None else self.rank_offset + index
@@ -303,7 +308,7 @@ class Plan(Struct, frozen=True, dict=True):
     def launch_files(self) -> str:
         """Return the name of the ConfigMap with the launch files. It contains the revision, so a running job never
         reads the files of the next one."""
-        return f"{self.job}-launch"
+        return launch_files_name(self.job)
 
     @property
     def user_files(self) -> str:
@@ -353,6 +358,11 @@ class Plan(Struct, frozen=True, dict=True):
 def job_name(experiment: str, revision: str) -> str:
     """Return the name of the job object: `sdxl-lora-1f3a9c`."""
     return f"{experiment}-{revision}"
+
+
+def launch_files_name(job: str) -> str:
+    """Return the name of the ConfigMap with the launch files of a job object."""
+    return f"{job}-launch"
 
 
 def group_name(role: str, index: int) -> str:

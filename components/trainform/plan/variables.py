@@ -18,6 +18,7 @@ from trainform.spec.roles import EnvSource
 RESERVED_PREFIX = "TRAINFORM_"
 RANK_OFFSET = "TRAINFORM_RANK_OFFSET"
 REPLICA_INDEX = "TRAINFORM_REPLICA_INDEX"  # from the downward API; which label it is, the backend knows
+MASKED = "TRAINFORM_MASKED"  # variables with values of Secrets, which run.sh masks
 WAIT_SECONDS = "TRAINFORM_WAIT_SECONDS"
 OWN_ADDRESS = "TRAINFORM_OWN_ADDR"
 POD_ADDRESS = "TRAINFORM_POD_ADDR"

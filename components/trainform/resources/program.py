@@ -34,12 +34,12 @@ def run() -> None:
 def _component() -> TrainingJob | Platform:
     """Import what makes the component, and register it."""
     from trainform.deployed.releases.evidence import check_gates
-    from trainform.job.check import check_environment, check_experiment
+    from trainform.job.check import check_environment, check_stack
     from trainform.project import project_root
     from trainform.resources.apply import as_run_error
     from trainform.resources.platform import Platform
     from trainform.resources.training_job import TrainingJob
-    from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number
+    from trainform.spec.stack import NAMESPACE, Stack, release_name, run_number, suspend_switch
 
     root = project_root()
     config = pulumi.Config(NAMESPACE)
@@ -50,7 +50,6 @@ def _component() -> TrainingJob | Platform:
         return Platform(environment.name, environment)
     with as_run_error():
         run, release = run_number(config.get("run")), release_name(config.get("release"))
-        stack = Stack(experiment_name, environment_name, run, release)
-        checked = check_experiment(stack.given, environment_name, stack.run, root)
-        job = check_gates(checked, pulumi.get_stack(), root).or_raise()
+        stack = Stack(experiment_name, environment_name, run, release, suspend_switch(config.get("suspend")))
+        job = check_gates(check_stack(stack, root), pulumi.get_stack(), root).or_raise()
     return TrainingJob.from_rendered(job)

@@ -11,6 +11,7 @@ from trainform.cluster.facts import NO_HOLDERS
 from trainform.console.sections import counted
 from trainform.errors import list_names
 from trainform.review.context import Context
+from trainform.review.job_change import job_change
 from trainform.review.job_objects import places_pods
 from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
 from trainform.review.node_room import admitting, lack_of_nodes, largest, rooms_of, scarcest
@@ -34,7 +35,7 @@ def capacity_of(context: Context) -> Capacity:
 
 def is_scaled(context: Context) -> bool:
     """Return True if jobs only get more pods or fewer, in place."""
-    return all(job.job is not None and job.job.operation == "update" for job in context.jobs if places_pods(job))
+    return all(job_change(context, job).kind in ("update", "scale") for job in context.jobs if places_pods(job))
 
 
 def _jobs(context: Context, needs: Sequence[Need]) -> Jobs:

@@ -28,6 +28,8 @@ TENTH = Decimal("0.1")
 GIBIBYTE = 1 << 30
 HOURS_OF_A_MONTH = 730
 CLAIM_CLASS = "spec.storageClassName"
+ENDING = ("replace", "delete", "suspend")
+"""Changes of a job that end its pods."""
 IDLE = {  # phases in which a job takes no accelerators
     Phase.QUEUED: "is queued",
     Phase.SUSPENDED: "is suspended",
@@ -106,7 +108,7 @@ def percent_of(before: Side, difference: Decimal | None) -> Decimal | None:
 def spent_by(happens: JobChange, context: Context) -> Money | None:
     """Return the cost of a running job that ends, since its first pod started; None if it is unknown."""
     live = happens.live
-    if happens.kind not in ("replace", "delete") or happens.state != "running" or live is None or context.live is None:
+    if happens.kind not in ENDING or happens.state != "running" or live is None or context.live is None:
         return None
     side = _side([happens.job], context.environment, after=False)
     if side.amount is None:
@@ -124,7 +126,7 @@ def spent_by(happens: JobChange, context: Context) -> Money | None:
 
 def _cost_of_jobs(context: Context, environment: Environment | None, *, after: bool) -> Side:
     jobs = [job for job in context.jobs if _exists(job, after=after)]
-    idle = {job: "" if after and places_pods(job) else _idle(job, context) for job in jobs}
+    idle = {job: _idle_after(job, context) if after else _idle(job, context) for job in jobs}
     running = [job for job in jobs if not idle[job]]
     side = _side(running, environment, after=after) if running else Side(None)
     notes = [
@@ -151,6 +153,13 @@ def _idle(job: JobReview, context: Context) -> str:
     if happens.state == "absent":
         return "is not in the cluster"
     return "" if happens.live is None or happens.not_read else IDLE.get(happens.live.phase, "")
+
+
+def _idle_after(job: JobReview, context: Context) -> str:
+    """Return why the job takes no accelerators after the change; "" if it does, or if unknown."""
+    if places_pods(job):
+        return ""
+    return IDLE[Phase.SUSPENDED] if job_change(context, job).suspended else _idle(job, context)
 
 
 def _side(jobs: Iterable[JobReview], environment: Environment | None, *, after: bool) -> Side:

@@ -25,6 +25,8 @@ SENTENCES: Mapping[str, tuple[EffectKind, str]] = {
     "job create": ("create", "Creates {the}{note}."),
     "job update": ("update", "Changes {the} in place{why}."),
     "job scale": ("scale", "Scales {note} in place{why}."),
+    "job suspend": ("stop", "Suspends {the}: its pods end."),
+    "job resume": ("update", "Resumes {the}: its pods start again."),
     "job replace": ("replace", "Replaces {the}{why}."),
     "job stop and create": ("replace", "Stops {the}{why}."),  # of a new one that does not start now
     "job delete": ("delete", "Deletes {the}."),
@@ -157,7 +159,8 @@ def job_effect(happens: JobChange, case: str = "") -> Effect:
     data = {"before": before, "after": after, "state": state, "age": up, "size": size, "causes": causes}
     the = f"the job {happens.next_name}{_in_brackets(size)}" if new else _the_job(happens, size)
     operation = "" if happens.job.job is None else happens.job.job.operation
-    why = f" {why}" if why else ""
+    late = "; it starts suspended" if happens.kind in ("create", "replace") and happens.suspended else ""
+    note, why = f"{note}{late}", f" {why}{late}" if why else late
     name = happens.next_name if new else happens.name
     return _effect(case, "job", name, data=data, the=the, why=why, note=note, operation=operation)
 

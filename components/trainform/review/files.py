@@ -14,7 +14,7 @@ from trainform.deployed.releases.release import Release
 from trainform.deployed.releases.release_files import read_release
 from trainform.deployed.stacks import environment_file
 from trainform.errors import InputError, Problem, TrainformError
-from trainform.job.check import CheckedJob, CheckedPlatform, check_environment, check_experiment, check_platform
+from trainform.job.check import CheckedJob, CheckedPlatform, check_environment, check_platform, check_stack
 from trainform.job.render import RenderedJob
 from trainform.manifests.manifest import job_body, mapping
 from trainform.project import known_stacks
@@ -42,7 +42,7 @@ def _user(stack: str, environment: Path | None, root: Path) -> User | None:
         if not chosen.experiment or environment_file(chosen.environment, root) != environment:
             return None
         experiment = chosen.experiment
-        checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
+        checked = check_stack(chosen, root)
     except TrainformError as error:
         return User(stack, experiment, unread=error.first_reason)
     if checked.job is None:
@@ -126,7 +126,7 @@ def without_files(error: TrainformError) -> StackFiles:
 
 def _of_experiment(chosen: Stack, root: Path, name: str) -> StackFiles:
     try:
-        checked = check_experiment(chosen.given, chosen.environment, chosen.run, root)
+        checked = check_stack(chosen, root)
     except InputError as error:  # there is no file: a program makes the experiment
         return structs.replace(without_files(error), environment=check_environment(chosen.environment, root).model)
     experiment, environment = checked.sources

@@ -11,12 +11,13 @@ from msgspec import Struct
 from trainform.cluster.facts import LiveFacts, LiveJob
 from trainform.cluster.live_drift import age
 from trainform.cluster.phases import ENDED, Phase
+from trainform.plan.model import launch_files_name
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.review import steps
 from trainform.review.causes import VERSION, Causes, because, causes
 from trainform.review.context import Context, JobReview
-from trainform.review.job_objects import accelerators_of, demands_of
+from trainform.review.job_objects import accelerators_of, demands_of, is_suspended
 from trainform.review.model import Change
 from trainform.review.preview import Step
 from trainform.spec.environment import Environment
@@ -25,7 +26,9 @@ RUNNING = (Phase.RUNNING, Phase.RESTARTING, Phase.ENDING)
 PODS = "pods of "  # before the namespace, in what could not be read
 MOST_JOBS = 256  # whose fates are kept
 
-ChangeKind = Literal["none", "create", "update", "scale", "replace", "delete", "unknown"]
+ChangeKind = Literal["none", "create", "update", "scale", "suspend", "resume", "replace", "delete", "unknown"]
+_SWITCHES: Mapping[tuple[bool, bool], ChangeKind] = {(False, True): "suspend", (True, False): "resume"}
+"""The change by whether the job object is suspended before and after."""
 LiveState = Literal["running", "finished", "pending", "absent", "unknown"]
 
 
@@ -62,6 +65,8 @@ class JobChange(Struct, frozen=True):
     """How long the job has been running: `16 h`; empty if it does not run, or if that is unknown."""
     environment: Environment | None = None
     """The environment as its file is now, with the kinds of accelerators by their resources."""
+    new_scripts: bool = False
+    """True if its launch files change, and not only by its new name."""
     cut_off: bool = False
     """True if the preview ended before the new record, so that causes may be missing."""
 
@@ -73,6 +78,11 @@ class JobChange(Struct, frozen=True):
         if self.live.phase in ENDED:
             return "finished"
         return "running" if self.live.phase in RUNNING or self.live.started else "pending"
+
+    @property
+    def suspended(self) -> bool:
+        """Return True if the job has no pods after the change, because its object is suspended."""
+        return self.job.job is not None and is_suspended(self.job.job.new)
 
     @property
     def reasons(self) -> tuple[Change, ...]:
@@ -97,6 +107,8 @@ class JobChange(Struct, frozen=True):
         text = because(self.reasons)
         if text or self.kind != "replace":
             return text
+        if self.new_scripts:
+            return "because this trainform has other launch scripts"
         return "for an unknown reason, since the preview ended early" if self.cut_off else "for an unknown reason"
 
 
@@ -109,6 +121,8 @@ def job_change(context: Context, job: JobReview) -> JobChange:
     after_name = job.name if step is None else steps.name(step, step.new)
     happens: ChangeKind = "none" if step is None else steps.action(step)
     scaled = _scaled(old, new) if happens == "update" else ()
+    if step is not None and happens == "update":
+        happens = _SWITCHES.get((is_suspended(step.old), is_suspended(step.new)), "scale" if scaled else happens)
     jobs = () if context.live is None or context.live.jobs is None else context.live.jobs
     live = next((each for each in jobs if each.name == before_name), None)
     unread = _not_read(context.live, live, step, before_name)
@@ -118,7 +132,7 @@ def job_change(context: Context, job: JobReview) -> JobChange:
     ended = bool(context.preview.failed) or context.preview.incomplete
     return JobChange(
         job=job,
-        kind="scale" if scaled else happens,
+        kind=happens,
         name=before_name,
         next_name=after_name,
         causes=causes(job, context.locate),
@@ -128,8 +142,21 @@ def job_change(context: Context, job: JobReview) -> JobChange:
         again=happens == "create" and (in_state or (old is not None and old.job == after_name)),
         shown_age="" if live is None or context.live is None else age(live.started, context.live.read_at),
         environment=context.environment,
+        new_scripts=_new_scripts(job, before_name, after_name),
         cut_off=ended and job.component is not None and job.after is None,
     )
+
+
+def _new_scripts(job: JobReview, before: str, after: str) -> bool:
+    was, will = (_launch_files(job, name) for name in (before, after))
+    return bool(was and will) and was != will.replace(after, before)
+
+
+def _launch_files(job: JobReview, name: str) -> str:
+    """Return the launch files of the job object with this name, as one text; empty if no step has them."""
+    states = [(step, state) for step in job.steps for state in (step.old, step.new) if state is not None]
+    names = launch_files_name(name)
+    return next((str(state.inputs.get("data")) for step, state in states if steps.name(step, state) == names), "")
 
 
 def _not_read(live: LiveFacts | None, found: LiveJob | None, step: Step | None, name: str) -> str:

@@ -10,9 +10,11 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.admission import API_VERSION as QUEUE_API
+from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.judged import named
 from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
+from trainform.cluster.phases import is_suspended as asks_for_no_pods
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.job.render import render_job
@@ -40,12 +42,20 @@ def metadata_of(state: State | None) -> dict[str, Any]:
     return mapping(body_of(state).get("metadata"))
 
 
+def is_suspended(state: State | None) -> bool:
+    """Return True if the object suspends its job. Kueue suspends and resumes the jobs of its queues itself."""
+    return asks_for_no_pods(body_of(state)) and QUEUE_LABEL not in mapping(metadata_of(state).get("labels"))
+
+
 def places_pods(job: JobReview) -> bool:
-    """Return True if the engine creates or replaces the job object, or changes in place how many pods it has."""
+    """Return True if the engine creates, replaces or resumes the job object, or changes in place how many pods it
+    has."""
     step = job.job
-    if step is None or step.new is None or steps.action(step) == "none":
+    if step is None or step.new is None or steps.action(step) == "none" or is_suspended(step.new):
         return False
-    return step.operation != "update" or step.old is None or _numbers(step.old) != _numbers(step.new)
+    if step.operation != "update" or step.old is None or is_suspended(step.old):
+        return True
+    return _numbers(step.old) != _numbers(step.new)
 
 
 def _numbers(state: State) -> list[tuple[str, int, int]]:

@@ -113,7 +113,7 @@ def _environment_queues(environment: Environment) -> Iterator[Problem]:
         reason = f"the queues are Volcano's, and in this environment {defaults.ADMITS[environment.admission]}"
         yield Problem("queues", None, reason, "remove them, or write `admission: volcano`")
     if environment.admission == defaults.KUEUE and environment.mpi_job == "v1":
-        yield Problem("mpi_job", "v1", "Kueue admits MPIJobs of the version v2beta1 alone", "write v2beta1")
+        yield Problem("mpi_job", "v1", "Kueue admits no jobs of this version", "write v2beta1")
     if environment.workload_priorities:
         yield from _workload_priorities(environment)
     if defaults.ROOT_QUEUE in environment.queues:

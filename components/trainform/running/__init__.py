@@ -1,9 +1,5 @@
 """A job that is deployed: its phase, why it waits, why it failed, its logs, and how to wait for it or stop it."""
 
 __all__ = [
-    "model",
-    "read",
-    "snapshot",
-    "status",
-    "watch",
-]
+    "events", "logs", "model", "outputs", "pods", "read", "snapshot", "status", "wait", "watch",
+]  # fmt: skip

@@ -14,7 +14,7 @@ from trainform.cluster.facts import AppliedObject, LiveFacts
 from trainform.cluster.live import LiveReads
 from trainform.cluster.operators import KUEUE
 from trainform.manifests.manifest import CLAIM, mapping
-from trainform.manifests.templates import NamedObject, Template, named_objects
+from trainform.manifests.templates import NamedObject, named_objects
 from trainform.review.context import JobReview
 from trainform.review.job_objects import templates_of
 from trainform.review.preview import State, Step
@@ -48,7 +48,7 @@ def read_facts(snapshot: Snapshot, seconds: float) -> Facts:
         if kueue and gang:
             queue = quote(str(mapping(mapping(snapshot.gang).get("spec")).get("queueName", "")), safe="")
             place = f"/apis/visibility.{KUEUE.api_version}/namespaces/{spot}/localqueues/{queue}/pendingworkloads"
-            reads.start_list(POSITIONS, place, _position)
+            reads.start_list(POSITIONS, place, _position, {"limit": "1000"})  # it has no pages
         if any(event.get("reason") in EVICTIONS for event in snapshot.events):
             selector = {"fieldSelector": "reason=Scheduled"}
             reads.start_list(PLACED, f"/api/v1/namespaces/{spot}/events", _placed, selector)
@@ -89,17 +89,9 @@ def _creation(body: Body) -> Step:
     return Step("create", f"{kind}::{name}", kind, name, new=State(body))
 
 
-def templates(snapshot: Snapshot) -> list[Template]:
-    """Return the pods of the job: those that exist, or else the templates of the job object."""
-    if snapshot.pods:
-        return [Template(1, 1, {**pod}) for pod in snapshot.pods]
-    if snapshot.job is None:
-        return []
-    found = templates_of(review_of(snapshot), snapshot.target.environment)
-    return [] if found is None else found
-
-
 def named_by_pods(snapshot: Snapshot) -> Iterator[NamedObject]:
-    """Yield the objects without which the pods cannot start."""
-    for template in templates(snapshot):
-        yield from (named for named in named_objects(template.spec) if not named.optional)
+    """Yield the objects without which the pods cannot start; of the templates of the job if there are no pods yet."""
+    specs = [mapping(pod.get("spec")) for pod in snapshot.pods]
+    if not specs and snapshot.job is not None:
+        specs = [each.spec for each in templates_of(review_of(snapshot), snapshot.target.environment) or ()]
+    yield from (named for spec in specs for named in named_objects(spec) if not named.optional)

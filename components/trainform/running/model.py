@@ -20,7 +20,7 @@ class Fault(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a container ended, in the order in which the first failed rank is chosen: a cause before its cascade."""
+    """Why a container ended."""
 
     OOM = "oom"
     EXCEPTION = "exception"
@@ -97,17 +97,18 @@ class Reason(Struct, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """Why a job failed. pods: the first that failed, several if their clocks cannot tell. end: of the first of them.
-    cascade: how many others ended after it, within `cascade_seconds`. attempt: that it ended, 1 is the first."""
+    """Why a job failed. pods: the first that failed, several if their clocks cannot tell; none if they were deleted.
+    end: of the first of them. cascade: how many others ended after it, within `cascade_seconds`. attempt: that it
+    ended, 1 is the first."""
 
     pods: tuple[str, ...]
     ranks: tuple[int, ...]
-    end: End
+    end: End | None = None
     cascade: int = 0
     cascade_seconds: int = 0
     attempt: int = 1
     note: str = ""
-    """What is not known of it: `attempt 1: its pods were deleted at 14:02; set logs.volume`."""
+    """What is not known of it: `attempt 1: its pods were deleted at 14:02 UTC`."""
 
 
 class Cost(Struct, frozen=True):

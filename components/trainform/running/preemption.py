@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from msgspec import Struct
-
 from trainform import defaults
 from trainform.errors import list_names
 from trainform.review.pod_limits import MOST_NAMED
@@ -14,51 +12,41 @@ from trainform.running.facts import EVICTIONS, UNREAD, Facts
 from trainform.running.read import event_time
 from trainform.running.snapshot import Snapshot
 
-
-class Preemption(Struct, frozen=True):
-    """The eviction of a job whose pods have not started again. at: RFC 3339. by: the jobs that took its room, or that
-    run on its nodes now."""
-
-    at: str
-    text: str
-    by: tuple[str, ...] = ()
-
-
 PREEMPTOR = re.compile(r"JobUID: ([\w-]+)\).*preemptor path: (\S+);")
 
 
-def preemption(snapshot: Snapshot, facts: Facts = UNREAD) -> Preemption | None:
-    """Return how the job was evicted; None if it was not, or if its pods have started since."""
+def preemption(snapshot: Snapshot, facts: Facts = UNREAD) -> str:
+    """Return how the job was evicted, in words; "" if it was not, or if its pods have started since."""
     case = Case(snapshot, facts)
-    found = _evicted_by_kueue(case) if case.snapshot.admission == defaults.KUEUE else _evicted_by_scheduler(case)
+    at, text = (_by_kueue if snapshot.admission == defaults.KUEUE else _by_scheduler)(case)
     started = max((text_at(pod, "status.startTime") for pod in case.pods), default="")
-    return None if found is None or started > found.at else found
+    return "" if started > at else text
 
 
-def _evicted_by_kueue(case: Case) -> Preemption | None:
-    evicted = condition(case.snapshot.gang, "Evicted")
+def _by_kueue(case: Case) -> tuple[str, str]:
+    """Return when Kueue evicted the job, and by which one."""
+    evicted, kueue = condition(case.snapshot.gang, "Evicted"), case.facts.live.kueue
     if evicted.get("status") != "True":
-        return None
-    at, message, kueue = text_at(evicted, "lastTransitionTime"), text_at(evicted, "message"), case.facts.live.kueue
+        return "", ""
+    at, message = text_at(evicted, "lastTransitionTime"), text_at(evicted, "message")
     preemptor = PREEMPTOR.search(message)
     if preemptor is None:
-        return Preemption(at, f"evicted at {_clock(at, case)} by Kueue: {words_of(message)}")
-    job = kueue.jobs.get(preemptor[1], "") if kueue else ""
-    by = job or f"a job in {preemptor[2]} that was not read"
-    return Preemption(at, f"preempted at {_clock(at, case)} by {by}", (job,) if job else ())
+        return at, f"evicted at {_clock(at, case)} by Kueue: {words_of(message)}"
+    job = kueue.jobs.get(preemptor[1]) if kueue else None
+    return at, f"preempted at {_clock(at, case)} by {job or f'a job in {preemptor[2]} that was not read'}"
 
 
-def _evicted_by_scheduler(case: Case) -> Preemption | None:
+def _by_scheduler(case: Case) -> tuple[str, str]:
     """Return the newest eviction. Its event does not name the job that took the room."""
     events = case.events(EVICTIONS)
     if not events:
-        return None
+        return "", ""
     at, own = event_time(events[-1]), f"{case.snapshot.target.namespace}/{name_of(case.snapshot.job)}"
     nodes = [node for node in case.facts.live.nodes or () if node.name in case.facts.nodes]
-    jobs = tuple(sorted({job for node in nodes for job in node.holders} - {own}))
+    jobs = sorted({job for node in nodes for job in node.holders} - {own})
     more = f"; its nodes now run {list_names(jobs, MOST_NAMED)}" if jobs else ""
     how = "reclaimed" if "reclaim" in text_at(events[-1], "message") else "preempted"
-    return Preemption(at, f"{how} at {_clock(at, case)}{more}", jobs)
+    return at, f"{how} at {_clock(at, case)}{more}"
 
 
 def _clock(at: str, case: Case) -> str:

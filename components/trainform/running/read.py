@@ -62,6 +62,16 @@ def read(target: Target, seconds: float, *, every_event: bool = False, outputs: 
         return _Reads(api, target).snapshot(every_event=every_event, outputs=outputs)
 
 
+def require_pods(snapshot: Snapshot) -> None:
+    """Raise `ClusterError` if the job is not deployed, or if its pods could not be read."""
+    if PODS in snapshot.not_read:
+        raise ClusterError(snapshot.not_read[PODS], "ask the platform team for the permission")
+    if snapshot.job is None and not snapshot.pods:
+        experiment, environment = snapshot.target.experiment, snapshot.target.environment.name
+        fix = "`pulumi up -s STACK` deploys it; `trainform stacks` lists what is deployed"
+        raise ClusterError(f"{experiment} is not deployed in {environment}", fix)
+
+
 class _Reads:
     def __init__(self, api: ClusterApi, target: Target) -> None:
         self._api, self._target, self._space = api, target, target.namespace
@@ -94,7 +104,8 @@ class _Reads:
             }
         )
         gang = _gang_of(gangs or (), job, owned)
-        objects = [each for each in (job, gang, *owned) if each is not None]
+        own_claims = _claims_of(claims or (), record, target.experiment)
+        objects = [each for each in (job, gang, queue, *own_claims, *owned) if each is not None]
         return Snapshot(
             read_at=read_at,
             target=structs.replace(target, stack=recorded.stack) if recorded and recorded.stack else target,
@@ -104,7 +115,7 @@ class _Reads:
             gang=gang,
             queue=queue,
             events=_events_of(objects, [*(events or ()), *(more or ())], name),
-            claims=_claims_of(claims or (), record, target.experiment),
+            claims=own_claims,
             not_read=self._not_read,
             outputs=last or {},
         )

@@ -17,6 +17,7 @@ from trainform.console.sections import counted, listed
 from trainform.defaults import REVISION_LABEL
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.manifest import mapping, mappings
+from trainform.running.failure import end_of, failure_of
 from trainform.running.model import Cost, Fault, JobStatus, PodStatus
 from trainform.running.pods import first_ranks, place_of
 from trainform.running.read import JOB, PODS, read, target_of_stack
@@ -50,10 +51,9 @@ def status_of_target(target: Target) -> JobStatus:
     from trainform.running.waiting import reasons
 
     facts = read_facts(snapshot, SECONDS)
-    evicted = preemption(snapshot, facts)
     return structs.replace(
         found,
-        message=found.message or ("" if evicted is None else evicted.text),
+        message=found.message or preemption(snapshot, facts),
         reasons=reasons(snapshot, facts),
         not_read={**snapshot.not_read, **facts.live.not_read},
     )
@@ -71,6 +71,8 @@ def status_of(snapshot: Snapshot) -> JobStatus:
     accelerators = {} if record is None else dict(sorted(accelerators_of_roles(record.experiment.get("roles")).items()))
     here = [pod for pod in pods if pod.state is not PodState.FAILED]
     needed = needed_pods(job, snapshot.gang)
+    failure = None if phase in (Phase.SUCCEEDED, Phase.GONE) else failure_of(snapshot)
+    fault = None if failure is None or failure.end is None else failure.end.fault
     return JobStatus(
         read_at=snapshot.read_at,
         stack=target.stack,
@@ -85,7 +87,8 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
         message=_message(snapshot, phase, outcome, pods),
-        fault=Fault.USER if outcome.word == "stopped" and phase is Phase.FAILED else None,
+        fault=None if phase is not Phase.FAILED else Fault.USER if outcome.word == "stopped" else fault,
+        failure=failure,
         pods=pods,
         needed=needed if needed else len(here),
         placed=sum(bool(pod.node) for pod in here),
@@ -181,6 +184,7 @@ def _pod(body: Body, ranks: Mapping[str, int], outputs: Mapping[str, str]) -> Po
         created=str(metadata.get("creationTimestamp", "")),
         started=min(_starts(mappings(status.get("containerStatuses"))), default=""),
         last_output=outputs.get(name, ""),
+        end=end_of(body),
     )
 
 

@@ -13,10 +13,10 @@ from typing import Any
 from msgspec import Struct, structs
 
 from trainform import defaults
-from trainform.backends.admission import SCHEDULERS
 from trainform.backends.backend import BACKENDS, value_at
 from trainform.cluster.amounts import POD_SLOTS
 from trainform.cluster.operators import KUEUE
+from trainform.cluster.phases import reported
 from trainform.cluster.pod_references import Reference, creation
 from trainform.errors import list_names
 from trainform.manifests.manifest import CLAIM, mapping, mappings
@@ -55,13 +55,9 @@ def reasons(snapshot: Snapshot, facts: Facts = UNREAD) -> tuple[Reason, ...]:
 
 
 def _missing_queue(case: Case) -> Iterator[Reason]:
-    (kind, name), record, live = case.queue, case.snapshot.record, case.facts.live
-    known = {each.name for each in (*(live.queues or ()), *live.other_queues)} if kind == "Queue" else set()
-    asked = record is not None and record.queue == name and "queue" not in case.snapshot.not_read
-    if name and name not in known and case.snapshot.queue is None and (asked or known):
-        others = list_names(sorted(known - {defaults.ROOT_QUEUE}))
-        fix = f"set `queue` to {f'one of {others}' if others else 'another one'}, or ask the platform team for {name}"
-        yield reason_of(f"the {kind} {name} does not exist", f"{kind}/{name}", fix)
+    (kind, name), record, unread = case.queue, case.snapshot.record, "queue" in case.snapshot.not_read
+    if case.snapshot.queue is None and not unread and record is not None and record.queue == name != "":
+        yield reason_of(f"the {kind} {name} does not exist", f"{kind}/{name}")
 
 
 def _closed_queue(case: Case) -> Iterator[Reason]:
@@ -74,14 +70,11 @@ def _closed_queue(case: Case) -> Iterator[Reason]:
 
 
 def _short_gang(case: Case) -> Iterator[Reason]:
-    """Yield a gang whose pods are not all created, or, by the scheduler's conditions, do not all have a place."""
-    needed, existing = value_at(case.snapshot.gang, "spec.minMember"), len(case.pods)
-    placed = sum(condition(pod, "PodScheduled").get("reason") == "Schedulable" for pod in case.pods)
-    if needed is None or case.shortages or not case.unplaced:
-        return
-    what, number = ("have a place", placed) if placed else ("exist", existing)
-    if number < needed and (placed or case.is_old(case.snapshot.job)):
-        text = f"the gang is short by {needed - number}: {number} of its {needed} pods {what}"
+    """Yield a gang of which the scheduler has a place for some pods, where the nodes were not read."""
+    needed = value_at(case.snapshot.gang, "spec.minMember") or len(case.pods)
+    placed = sum(condition(pod, "PodScheduled").get("reason") == "Schedulable" for pod in case.unplaced)
+    if 0 < placed < needed and not case.shortages:
+        text = f"the gang is short by {needed - placed}: {placed} of its {needed} pods have a place"
         yield reason_of(text, f"PodGroup/{name_of(case.snapshot.gang)}")
 
 
@@ -127,14 +120,14 @@ def _named_in(pod: Body, message: str) -> list[NamedObject]:
 def _mounts(case: Case) -> Iterator[tuple[Body, str]]:
     """Yield the newest message on a mount of each pod whose containers wait for it, unless all objects that it names
     exist by now."""
-    live = case.facts.live
+    live, events = case.facts.live, case.events({"FailedMount"})
+    newest = {text_at(event, "involvedObject.uid"): text_at(event, "message") for event in events}
     for pod in case.pods:
-        own = [event for event in case.events({"FailedMount"}) if _is_of(event, pod)]
-        if own and all("waiting" in state for state in _states(pod)):
-            message = text_at(own[-1], "message")
-            named = {f"{each.kind}/{each.name}" for each in _named_in(pod, message)}
-            if live.drift is None or NAMED in live.not_read or named & {*live.missing}:
-                yield pod, message
+        message = newest.get(text_at(pod, "metadata.uid"), "")
+        named = {f"{each.kind}/{each.name}" for each in _named_in(pod, message)}
+        unread = live.drift is None or NAMED in live.not_read
+        if named and (unread or named & {*live.missing}) and all("waiting" in state for state in _states(pod)):
+            yield pod, message
 
 
 def _containers(code: str) -> Finder:
@@ -156,19 +149,13 @@ def _containers(code: str) -> Finder:
 # --- what others refuse, or do not do
 
 
-def _refused(code: str) -> Finder:
-    """Return the finder of what the API server refuses: by a quota that the arithmetic does not have, or else."""
-
-    def find(case: Case) -> Iterator[Reason]:
-        message = _refusal(case)
-        quota, webhook = QUOTA.search(message), WEBHOOK.search(message)
+def _denied(case: Case) -> Iterator[Reason]:
+    """Yield what the API server refuses, unless it is a quota that the arithmetic has."""
+    message = _refusal(case)
+    quota, webhook = QUOTA.search(message), WEBHOOK.search(message)
+    if message and not (quota and "quota" in case.shortages):
         of = f"ResourceQuota/{quota[1]}" if quota else f"Webhook/{webhook[1]}" if webhook else ""
-        known = {each.object for found in case.shortages.values() for each in found} if quota else ()
-        if message and code == ("quota" if quota else "denied") and of not in known:
-            by = f"the webhook {webhook[1]}" if webhook else "the API server"
-            yield reason_of(f"{by} refuses the pods: {words_of(message)}", of)
-
-    return find
+        yield reason_of(f"the API server refuses the pods: {words_of(message)}", of)
 
 
 def _refusal(case: Case) -> str:
@@ -206,12 +193,9 @@ def _no_workload(case: Case) -> Iterator[Reason]:
 def _silent(case: Case) -> Iterator[Reason]:
     job, record = case.snapshot.job, case.snapshot.record
     backend = BACKENDS.get(case.snapshot.target.environment.backend if record is None else record.backend)
-    held = (
-        case.snapshot.admission == defaults.KUEUE and condition(case.snapshot.gang, "Admitted").get("status") != "True"
-    )
-    begun = held or case.snapshot.pods or not _is_empty(mapping(job).get("status"))
+    begun = case.snapshot.pods or reported(mapping(value_at(job, "status")))
     if backend is not None and not begun and case.is_old(job):
-        version = mapping(job).get("apiVersion")
+        version = text_at(job, "apiVersion")
         operator = next((each for each in backend.OPERATORS if each.api_version == version), backend.OPERATORS[0])
         yield _deployment(f"{operator.project} has done nothing with the job since its creation", operator.controller)
 
@@ -222,29 +206,20 @@ def _deployment(text: str, place: str) -> Reason:
 
 
 def _scheduler(case: Case) -> Iterator[Reason]:
-    """Yield what the scheduler reports of the pods without a node, or of their gang, or that it reports nothing."""
-    conditions = [(pod, condition(pod, "PodScheduled")) for pod in case.unplaced]
-    words = Counter(words_of(each["message"]) for _, each in conditions if each.get("message"))
-    unseen = next((pod for pod, each in conditions if not each and case.is_old(pod)), None)
+    """Yield what the scheduler reports of the pods without a node, or of their gang."""
+    found = [text_at(condition(pod, "PodScheduled"), "message") for pod in case.unplaced]
+    words = Counter(map(words_of, filter(None, found)))
     scheduled = max(map(event_time, case.events({"Scheduled"})), default="")
     gang = (text_at(event, "message") for event in case.events({"Unschedulable"}) if event_time(event) > scheduled)
     of_gang = [message for message in gang if not message.startswith(NO_PODS)]
     if words:
         (message, count), *_ = words.most_common(1)
         yield reason_of(f"the scheduler does not place {count} of {len(case.pods)} pods: {message}")
-    elif unseen is not None:
-        name = text_at(unseen, "spec.schedulerName")
-        text = f"the scheduler {name} has not considered the pod {name_of(unseen)}"
-        yield _deployment(text, SCHEDULERS.get(name, f"{defaults.KUBE_SYSTEM}/{name}"))
     elif not case.pods and of_gang:
         yield reason_of(f"the scheduler does not start the gang: {words_of(of_gang[-1])}")
 
 
 # --- parts of objects
-
-
-def _is_of(event: Body, body: Body) -> bool:
-    return text_at(event, "involvedObject.uid") == text_at(body, "metadata.uid")
 
 
 def _states(pod: Body) -> list[Mapping[str, Any]]:
@@ -257,11 +232,6 @@ def _waiting(case: Case, states: Collection[str]) -> Iterator[tuple[Body, str]]:
     for pod in case.pods:
         waiting = [mapping(state.get("waiting")) for state in _states(pod)]
         yield from ((pod, str(one.get("message") or one["reason"])) for one in waiting if one.get("reason") in states)
-
-
-def _is_empty(value: Any) -> bool:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return not value if items is None else all(map(_is_empty, items))
 
 
 # --- the table
@@ -286,7 +256,7 @@ _NODES = f"correct `node_selector` or `tolerations`, or {_PLATFORM} for such a n
 _IMAGE = "correct `image`, or name the Secret of its registry in `image_pull_secrets`"
 
 CODES: Mapping[str, Row] = {
-    "queue-missing": Row("The queue does not exist", _PLATFORM, _missing_queue),
+    "queue-missing": Row("The queue does not exist", f"set `queue` to another one, or {_PLATFORM}", _missing_queue),
     "queue-closed": Row("The queue is closed or stopped", f"wait, or {_PLATFORM} to open it", _closed_queue),
     "queue-full": Row("The queue has too little left", f"{_ENDS}, or set `queue` to another one"),
     "queue-borrowed": Row("Jobs of queues above their share hold the room", f"wait, or {_PLATFORM} for `reclaim`"),
@@ -298,8 +268,8 @@ CODES: Mapping[str, Row] = {
     "object-missing": Row("A Secret, ConfigMap or claim, or its key, does not exist", "create it", _missing_objects),
     "image": Row("An image cannot be pulled", _IMAGE, _containers("image")),
     "container-refused": Row("A node cannot start a container", "correct the job", _containers("container-refused")),
-    "denied": Row("A webhook or the API server refuses the pods", "correct the job", _refused("denied")),
-    "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or {_PLATFORM} for more", _refused("quota")),
+    "denied": Row("A webhook, a quota or the API server refuses the pods", "correct the job", _denied),
+    "quota": Row("A ResourceQuota has too little left", f"{_ENDS}, or {_PLATFORM} for more"),
     "kueue": Row("Kueue's own reason", "wait, or set `queue` to another one", _kueue),
     "no-workload": Row("Kueue has made no Workload", _PLATFORM, _no_workload),
     "silent": Row("The operator has done nothing with the job", _PLATFORM, _silent),

@@ -21,8 +21,10 @@ from trainform.spec.release import NAME, SETTING, ReleasedExperiment
 
 NAMESPACE = "trainform"
 CORRECT = "correct the YAML of this line, whose value is not shown: it may be a secret"
-KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1", "release": "NAME"}
+KEYS = {"experiment": "NAME", "environment": "NAME", "run": "1", "release": "NAME", "suspend": "true"}
 """The keys of a stack's config that trainform reads, with a value for `pulumi config set`."""
+SUSPEND = f"{NAMESPACE}:suspend"
+SWITCH = {"true": True, "false": False}
 ENCRYPTION = ("encryptionsalt", "encryptedkey", "secretsprovider")
 """The keys of a stack's file for the encryption of its secrets."""
 STACK = "STACK"
@@ -39,6 +41,7 @@ class Stack(Struct, frozen=True):
     environment: str
     run: int
     release: str | None = None  # with the experiment; None: the stack follows the experiment's file
+    suspend: bool = False
 
     @property
     def given(self) -> str | ReleasedExperiment:
@@ -98,7 +101,12 @@ def load_stack(name: str, root: Path, given: str = STACK) -> Stack:
         raise OwnStackError(
             _refused(config.own, f"config.{NAMESPACE}:experiment", reason, fix).problems, found["environment"]
         )
-    return Stack(found["experiment"], found["environment"], run_number(found["run"]), release_name(found["release"]))
+    run, release, suspend = (
+        run_number(found["run"]),
+        release_name(found["release"]),
+        suspend_switch(found["suspend"]),
+    )
+    return Stack(found["experiment"], found["environment"], run, release, suspend)
 
 
 def load_any_stack(name: str, root: Path, given: str = STACK) -> Stack:
@@ -161,6 +169,14 @@ def run_number(written: str | None) -> int:
         reason = f"the value is not a whole number from 1 to {defaults.LAST_RUN}"
         raise InputError([Problem(f"{NAMESPACE}:run", written, reason, f"pulumi config set {NAMESPACE}:run 2")])
     return number
+
+
+def suspend_switch(written: str | None) -> bool:
+    """Return `suspend` of a stack's config; False if it is not set."""
+    found = SWITCH.get((written or "false").lower())
+    if found is None:
+        raise InputError([Problem(SUSPEND, written, "the value is neither true nor false", f"write {SUSPEND}: true")])
+    return found
 
 
 def _read_config(name: str, root: Path) -> _Config:

@@ -62,7 +62,7 @@ def test_the_hostfile_and_the_keys_are_our_own() -> None:
     hostfile = "OMPI_MCA_orte_default_hostfile"
     assert f"{hostfile}=$(TRAINFORM_KEPT_{hostfile})" in launcher["command"]
     assert {"name": "PRTE_MCA_prte_default_hostfile", "value": "/etc/trainform/hostfile"} in launcher["env"]
-    assert worker["command"] == ["/bin/sh", "/etc/trainform/serve.sh"]
+    assert worker["command"] == ["/bin/sh", "/etc/trainform/run.sh", "/bin/sh", "/etc/trainform/serve.sh"]
     manifests = {manifest.key: manifest.body for manifest in job_manifests(made)}
     assert "service" not in manifests
     assert "allreduce" not in manifests["ssh"]["stringData"]["known_hosts"]

@@ -57,7 +57,7 @@ def test_the_process_sees_the_plans_rendezvous() -> None:
     assert container(planned, "node")["command"] == [
         "env", "PET_MASTER_ADDR=$(MASTER_ADDR)", "PET_MASTER_PORT=$(MASTER_PORT)",
         "env", "PET_MASTER_ADDR=$(TRAINFORM_KEPT_PET_MASTER_ADDR)",
-        "/bin/sh", "/etc/trainform/launch.sh",
+        "/bin/sh", "/etc/trainform/run.sh", "/bin/sh", "/etc/trainform/launch.sh",
     ]  # fmt: skip
 
 

@@ -130,7 +130,7 @@ def test_mpi_on_a_runtime_with_sshd_of_its_own() -> None:
     planned = plan_on(MPI, **ON_MPI)
     spec = job(planned)
     assert (spec["trainer"]["numNodes"], spec["trainer"]["numProcPerNode"]) == (4, 1)
-    assert [*planned.files] == ["launch.sh", "wait.sh"], "no identity and no hostfile of ours"
+    assert [*planned.files] == ["launch.sh", "run.sh", "message.awk", "wait.sh"], "no identity and no hostfile of ours"
     assert planned.ssh is None
     env = {entry["name"]: entry.get("value") for entry in spec["trainer"]["env"]}
     assert env["PRTE_MCA_prte_default_hostfile"] == "/etc/mpi/hostfile", "Trainer sets none for Open MPI 5"

@@ -33,7 +33,7 @@ def test_a_wait_in_vain_is_told_and_mpirun_has_the_last_word(tmp_path: Path) -> 
 def test_a_single_pod_waits_for_none() -> None:
     alone = with_jobs(MPI, {"node": None})
     planned = plan_on(alone, **{**ON_MPI, "roles": {"launcher": {}}})
-    assert [*planned.files] == ["launch.sh"]
+    assert [*planned.files] == ["launch.sh", "run.sh", "message.awk"]
 
 
 def launched(files: dict[str, str], folder: Path, hosts: str, status: int = 0) -> subprocess.CompletedProcess[str]:

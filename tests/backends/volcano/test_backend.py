@@ -65,6 +65,7 @@ TENSORFLOW: dict[str, Any] = {
 }
 END = {"action": "CompleteJob", "event": "TaskCompleted"}
 STAY = ["/bin/sh", "/etc/trainform/stay.sh"]
+RUN = ["/bin/sh", "/etc/trainform/run.sh"]
 LAUNCH = ["/bin/sh", "/etc/trainform/launch.sh"]
 EACH = (
     "the policy would act when a single replica has succeeded: with `ports: per-replica` each replica of a ranked "
@@ -114,7 +115,7 @@ def test_pods_of_other_roles_stay() -> None:
     roles = {"ps": {"replicas": 1}, "worker": WORKER, "evaluator": {}, "watcher": WATCHER}
     found = commands(spec(roles=roles))
     assert found["ps-0"] == found["evaluator-0"] == [*STAY, *LAUNCH]
-    assert found["worker-0"] == LAUNCH
+    assert found["worker-0"] == [*RUN, *LAUNCH]
     assert found["watcher"] == [*STAY, "python", "watch.py"]
 
 

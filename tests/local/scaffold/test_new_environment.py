@@ -65,7 +65,7 @@ def test_the_first_operator_with_its_queue_system_is_chosen(
 
 def test_the_served_version_of_mpi_jobs_is_chosen() -> None:
     for others, version in (((), "v1"), (("mpi-operator",), "v2beta1")):
-        text = environment_text("prod", survey(operators=("kubeflow", "kueue", *others)))
+        text = environment_text("prod", survey(operators=("kubeflow", *others)))
         assert read(text).mpi_job == version
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.plan.launch.repositories import repository, server, volume
-from tests.plan.launch.starting import install
+from tests.plan.launch.starting import Container, install
 from tools import shells
 from trainform.console.progress import SILENT
 
@@ -22,6 +24,27 @@ def shell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     link: Path = tmp_path_factory.mktemp(request.param) / "sh"
     link.symlink_to(shells.shell(request.param, SILENT))
     return link
+
+
+@pytest.fixture(scope="session")
+def programs(shell: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the programs of an image: busybox's own, or those of this machine."""
+    program = shell.resolve()
+    if program.name != "busybox":
+        return Path("/usr/bin")
+    folder = tmp_path_factory.mktemp("applets")
+    listed = subprocess.run([program, "--list"], capture_output=True, text=True, timeout=20, check=True)
+    for name in listed.stdout.split():
+        (folder / name).symlink_to(program)
+    return folder
+
+
+@pytest.fixture
+def container(tmp_path: Path, shell: Path, programs: Path) -> Iterator[Container]:
+    """A container whose processes end with the test."""
+    made = Container(tmp_path, shell, str(programs))
+    yield made
+    made.close()
 
 
 @pytest.fixture

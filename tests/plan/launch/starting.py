@@ -7,28 +7,36 @@ and wait.sh are stand-ins too; `test_scripts` starts them as they are.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import dataclasses
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.support.samples import job
 from trainform import defaults
 from trainform.backends.volcano.controller import controller_objects
 from trainform.job.render import job_manifests
+from trainform.plan.launch.scripts import script
 from trainform.plan.model import Plan
 
+Process = subprocess.Popen[str]
 SAY = f"""#!{sys.executable} -IS
 import json, os, sys
 print(json.dumps([sys.argv, dict(os.environ)]))
 """
 ASKED = 'echo "${0##*/} $*" >> "${0%/*}/asked"\n'
 LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "mpirun", "python")
+RUN = ("run.sh", "message.awk")  # in every job with a script
+LAST = 60.0  # seconds until a test gives up
+TERMINATION_LOG = "/dev/termination-log"
 STAND_INS = ("sshd.sh", "wait.sh")
 
 
@@ -93,8 +101,78 @@ def run(shell: Path, script: str, *words: str, env: Mapping[str, str]) -> subpro
     return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+class Container:
+    """Process 1 of containers on this machine: `run.sh` or `stay.sh` in this shell, with a log of the termination."""
+
+    def __init__(self, folder: Path, shell: Path, path: str) -> None:
+        self.folder, self.shell, self.path = folder, shell, path
+        self.log = folder / "termination-log"
+        self.log.touch()
+        for name, sections in (("run.sh", ()), ("stay.sh", ("stay",))):
+            (folder / name).write_text(here(script("run.sh", sections), folder, shell))
+        (folder / "message.awk").write_text(script("message.awk"))
+        self._started: list[Process] = []
+
+    def start(self, *words: str, first: str = "run.sh", to_files: bool = False, **environ: str) -> Process:
+        """Start a command. The script takes orphans over, as process 1 does."""
+        output, errors = (self.folder / name for name in ("output", "errors"))
+        with output.open("wb") as out, errors.open("wb") as err:
+            process = subprocess.Popen(
+                [str(self.shell), str(self.folder / first), *words],
+                env={"PATH": self.path, "TMPDIR": str(self.folder), **environ},
+                stdout=out if to_files else subprocess.PIPE,
+                stderr=err if to_files else subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+                preexec_fn=_take_orphans,
+            )
+        self._started.append(process)
+        return process
+
+    def run(self, *words: str, first: str = "run.sh", **environ: str) -> Ended:
+        """Run a command to its end."""
+        code = self.start(*words, first=first, to_files=True, **environ).wait(timeout=LAST)
+        output, errors = ((self.folder / name).read_bytes().decode() for name in ("output", "errors"))
+        return Ended(code, output, errors, self.log.read_text() if self.log.exists() else "")
+
+    def fails(self, errors: str, **environ: str) -> str:
+        """Return the message of a command that writes this to standard error, and fails."""
+        written = self.folder / "written"
+        written.write_bytes(errors.encode())
+        ended = self.run("sh", "-c", 'cat "$0" >&2; exit 1', str(written), **environ)
+        assert (ended.code, ended.errors) == (1, errors)
+        return ended.message
+
+    def close(self) -> None:
+        """End all processes, as the container does with its first one."""
+        for process in self._started:
+            end_all(process)
+            process.communicate(timeout=LAST)
+
+
+class Ended(NamedTuple):
+    """The end of a container."""
+
+    code: int
+    output: str
+    errors: str
+    message: str
+
+
+def _take_orphans() -> None:
+    """Make this process the parent of orphans below it (PR_SET_CHILD_SUBREAPER)."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def end_all(process: Process) -> None:
+    """As the container ends with its first process."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def here(text: str, mount: Path, shell: Path) -> str:
-    """The text with the launch volume and /bin/sh where they are on this machine."""
+    """The text with the launch volume, its log of the termination and /bin/sh where they are on this machine."""
+    text = text.replace(TERMINATION_LOG, str(mount / "termination-log"))
     return text.replace(defaults.LAUNCH_MOUNT, str(mount)).replace("/bin/sh", str(shell))
 
 

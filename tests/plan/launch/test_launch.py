@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.plan.launch.starting import start
+from tests.plan.launch.starting import RUN, start
 from tests.support.samples import WITH_EXTRAS, environment, plan, reasons
 from trainform.plan.launch.scripts import script
 
@@ -242,7 +242,7 @@ def test_pods_that_wait_for_rank_0_alone(backend: str, parts: dict[str, Any]) ->
 
 def test_a_single_pod_waits_for_none() -> None:
     made = plan(cluster=ALONE, backend="jobset", roles={"worker": {"replicas": 1}})
-    assert made.files.keys() == {"launch.sh"}
+    assert made.files.keys() == {"launch.sh", *RUN}
 
 
 def test_ssh_beside_a_launcher_that_needs_none(tools: Path) -> None:
@@ -252,7 +252,7 @@ def test_ssh_beside_a_launcher_that_needs_none(tools: Path) -> None:
     assert worker.asked[0] == master.asked[0] == "sshd.sh background"
     assert worker.env["TRAINFORM_SSH_PORT"] == "22"
     assert "TRAINFORM_SSH_PORT" not in master.env, "the script starts none then"
-    assert made.files.keys() == {"launch.sh", "wait.sh", "sshd_config", "sshd.sh", "session.sh", "hostfile"}
+    assert made.files.keys() == {"launch.sh", *RUN, "wait.sh", "sshd_config", "sshd.sh", "session.sh", "hostfile"}
 
 
 HOST_SERVICE = {"host": True, "addresses": "service"}

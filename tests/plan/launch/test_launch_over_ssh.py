@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.plan.launch.starting import kubelet, start
+from tests.plan.launch.starting import RUN, kubelet, start
 from tests.support.samples import plan, reasons
 from trainform.plan.model import Plan
 
@@ -113,7 +113,7 @@ def test_mpi(tools: Path) -> None:
 def test_a_single_pod_serves_itself(tools: Path) -> None:
     made = plan(**MPI, roles={"worker": {"accelerators": {"a800": 8}}})
     assert start(made, "worker", 0, tools).called[1:3] == ["-np", "8"]
-    assert made.files.keys() == {"launch.sh", "wait.sh", "sshd.sh", "sshd_config", "session.sh", "hostfile"}
+    assert made.files.keys() == {"launch.sh", *RUN, "wait.sh", "sshd.sh", "sshd_config", "session.sh", "hostfile"}
 
 
 TWO: dict[str, Any] = {"master": {}, "worker": {}}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.plan.launch.starting import ASKED, STAND_INS, start
+from tests.plan.launch.starting import ASKED, RUN, STAND_INS, start
 from tests.support.samples import environment, plan
 from trainform.plan.model import Plan
 
@@ -76,7 +76,7 @@ def test_a_single_replica_has_no_tf_config(role: str, tools: Path) -> None:
     started = start(made, role, 0, tools)
     assert "TF_CONFIG" not in started.env
     assert (started.called, started.asked) == (COMMAND, [])
-    assert made.files.keys() == {"launch.sh"}
+    assert made.files.keys() == {"launch.sh", *RUN}
 
 
 @pytest.mark.parametrize("ports", ["shared", "per-replica"])

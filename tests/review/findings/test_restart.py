@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from tests.review.jobs import ELASTIC, EMPTY, LORA, change, context, deployed, job_review, name_of, running
+from tests.review.jobs import ELASTIC, EMPTY, LORA, change, context, deployed, job_review, name_of, running, suspended
 from trainform.cluster.phases import Phase
 from trainform.review.context import Context
 from trainform.review.findings.restart import find
@@ -102,3 +102,25 @@ def test_a_preview_that_ended_before_the_record_does_not_say_that_there_is_no_ca
     assert finding.title == (
         f"The running job {NAME} is replaced for an unknown reason, since the preview ended early."
     )
+
+
+JOBSET = {**LORA, "backend": "jobset"}
+
+
+@pytest.mark.parametrize(
+    ("phase", "codes"), [(Phase.RUNNING, [("TR-RESTART-7", "high")]), (Phase.SUCCEEDED, []), (Phase.QUEUED, [])]
+)
+def test_a_job_is_suspended(phase: Phase, codes: list[tuple[str, str]]) -> None:
+    job = job_review(deployed(JOBSET), suspended(deployed(JOBSET)))
+    assert found(context(job, live=running(name_of(JOBSET), phase))) == codes
+
+
+def test_where_it_is_unknown_whether_a_suspended_job_runs() -> None:
+    (finding,) = find(context(job_review(deployed(JOBSET), suspended(deployed(JOBSET)))))
+    assert (finding.code, finding.level) == ("TR-RESTART-7", "medium")
+    assert finding.title.endswith("; whether it runs is not known: the cluster was not read.")
+
+
+def test_a_suspended_job_that_is_resumed_loses_nothing() -> None:
+    job = job_review(suspended(deployed(JOBSET)), deployed(JOBSET))
+    assert found(context(job, live=running(name_of(JOBSET), Phase.SUSPENDED))) == []

@@ -190,7 +190,7 @@ def test_an_environment_lowers_no_rule_that_always_holds(field: str, code: str) 
     ("field", "code", "fix"),
     [
         ("waivable", "TR-RESTART-1", None),
-        ("waivable", "TR-RESTART-9", "did you mean TR-RESTART-5?"),
+        ("waivable", "TR-RESTART-9", "did you mean TR-RESTART-7?"),
         ("waivable", "TR-SECURITY-9", "did you mean TR-SECURITY-8?"),
         ("waivable", "TR-CONTRACT-4", "remove the entry"),
         ("severity", "TR-RESTART-1", ""),

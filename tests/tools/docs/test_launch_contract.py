@@ -59,7 +59,9 @@ def test_everything_rendered_is_on_the_page(launcher: str) -> None:
 def test_the_contract_promises_nothing_that_is_never_rendered(launcher: str) -> None:
     """Each row has a job in which a pod gets the variable."""
     elastic = {"torchrun": {"script": "/app/train.py", "elastic": {"min_nodes": 1, "max_nodes": 4}}}
-    further = [plan(launcher=elastic, roles=POOL)] if launcher == "torchrun" else []
+    further = [plan(launcher=elastic, roles=POOL, network={"host": host}) for host in (False, True)]
+    if launcher != "torchrun":
+        further = []
     if launcher == "mpi":  # what stands for SSH
         apart: dict[str, Any] = {"mpi": {"command": ["/app/train"], "role": "launcher"}}
         roles = {"launcher": {"ranked": False}, "worker": {"replicas": 2}}

@@ -190,6 +190,10 @@ class Kubeflow(OfReplicaSpecs):
                 f"prepare[{step}]: {_OF_THE_MASTER}; {another_backend(STEPS_OF_ONE_POD)}" for step in sorted(alone)
             )
 
+    def suspend_fix(self, plan: Plan) -> str:
+        """Return the version of an MPIJob that can be suspended."""
+        return "write `mpi_job: v2beta1` in the environment" if plan.operator.mpi_job == "v1" else ""
+
     def conventions(self, plan: Plan) -> PodConventions:
         """Return the index by the operator's label, and the variables that it appends in this kind of job."""
         kind = kind_of(plan)

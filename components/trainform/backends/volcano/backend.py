@@ -150,16 +150,13 @@ OWN_KEYS = frozenset(
 _LATE_REFUSALS = (("unable to find job queue",), ("can only submit job to queue with state `Open`",))
 
 API_VERSION = "batch.volcano.sh/v1alpha1"
+CONTROLLER = "volcano-system/volcano-controllers"
 
 
 class Volcano(Backend):
     """Volcano: a Job of tasks, which its controller and scheduler run as a gang."""
 
-    OPERATORS = (
-        Operator(
-            "Volcano (its Helm chart)", "volcano.sh", API_VERSION, "volcano-system/volcano-controllers", ("jobs",)
-        ),
-    )
+    OPERATORS = (Operator("Volcano (its Helm chart)", "volcano.sh", API_VERSION, CONTROLLER, ("jobs",)),)
     RESTARTS = PodRestarts("Volcano restarts pods by a lifecycle policy for each exit code, of at most 16", most=16)
     PODS: ClassVar[Mapping[str, tuple[Finder, ...]]] = {"batch.volcano.sh/Job": (_with_volumes,)}
     # Terminated: by the policy `TerminateJob`, which a pod that fails raises if nothing restarts it. Aborted: by a
@@ -215,6 +212,11 @@ class Volcano(Backend):
         policies = (policy for role in plan.roles for policy in (*role.policies, *plan.policies))
         if plan.max_run_seconds is not None and any(policy.action.startswith("Restart") for policy in policies):
             yield NOTES["run-time"]
+
+    def suspend_fix(self, plan: Plan) -> str:
+        """Return the command: Volcano suspends a job by a Command object."""
+        options = f"-N {plan.job} -n {plan.namespace}"
+        return f"use `vcctl job suspend {options}` instead of this key, and later `vcctl job resume {options}`"
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)

@@ -36,6 +36,7 @@ CONFIG_KEYS = {
     "environment": "Name of a file in stacks/environments.",
     "experiment": "Name of a file in stacks/experiments. Without it the stack is the environment's own.",
     "run": "Counts deliberate repetitions of an unchanged experiment. Default: 1.",
+    "suspend": "true: the job has no pods, and its object stays. 'trainform suspend' sets it. Default: false.",
     "release": "Name of a file in stacks/releases, which 'trainform promote' sets. Without it the stack follows the "
     "experiment's file.",
     "sshSecret": "What the SSH keys of the stack's job are derived from (deepspeed, mpi). Set it with --secret.",

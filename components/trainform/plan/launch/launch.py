@@ -28,7 +28,8 @@ from trainform.spec.experiment import Experiment
 from trainform.spec.launchers import Accelerate, Launcher
 
 PEERS_SECTION = "wait-for-peers"  # of start.sh
-COMMAND_SCRIPT, SERVE_SCRIPT, STAY_SCRIPT, WAIT_SCRIPT = "command.sh", "serve.sh", "stay.sh", "wait.sh"
+COMMAND_SCRIPT, SERVE_SCRIPT, WAIT_SCRIPT = "command.sh", "serve.sh", "wait.sh"
+RUN_SCRIPT, STAY_SCRIPT, MESSAGE_PROGRAM = "run.sh", "stay.sh", "message.awk"
 TF_CONFIG, PEERS = "tf_config.json", "peers"
 
 _ACCELERATE_MODES = frozenset(
@@ -56,6 +57,8 @@ FILES = {
     defaults.LAUNCH_SCRIPT: "starts the launcher",
     COMMAND_SCRIPT: "starts the command of a ranked role, with its rank",
     SERVE_SCRIPT: "deepspeed, mpi: serves SSH, or waits for the operator's agent",
+    RUN_SCRIPT: "process 1: runs a script, passes signals on, and writes why it failed to the pod's status",
+    MESSAGE_PROGRAM: "finds in standard error why it failed",
     WAIT_SCRIPT: "waits for the names and sshd of peers, and reports which is missing and why",
     defaults.HOSTFILE: "`<host> slots=<processes>` for each node by rank: with SSH, and for tensorflow",
     PEERS: "`admission: none`: the names for which every pod waits",
@@ -65,7 +68,8 @@ FILES = {
     SESSION_SCRIPT: "gives the container's variables to sessions over SSH",
     CHECKOUT_SCRIPT: "`prepare` with git: checks out the commit",
     FIRST_POD_SCRIPT: "`prepare` with `on: first-pod`: runs the step in one pod of a role",
-    STAY_SCRIPT: "`ports: per-replica`, where the operator counts successes: keeps other pods until the job ends",
+    STAY_SCRIPT: "instead of `run.sh` with `ports: per-replica`, where the operator counts successes: keeps other pods "
+    "until the job ends",
 }
 """The files that the launch volume may hold, with their purpose."""
 
@@ -75,6 +79,9 @@ def launch_files(layout: Layout) -> dict[str, str]:
     experiment = layout.experiment
     scripts = dict.fromkeys(script_name(layout, name) for name in experiment.roles if name in layout.scripted)
     files = {name: _launch_script(layout, name) for name in scripts}
+    for first in dict.fromkeys(filter(None, (_first_process(layout, name) for name in experiment.roles))):
+        files[first] = script(RUN_SCRIPT, _SECTIONS_OF_RUN[first])
+        files[MESSAGE_PROGRAM] = script(MESSAGE_PROGRAM)
     if any(step.git is not None for step in experiment.prepare):
         files[CHECKOUT_SCRIPT] = script(CHECKOUT_SCRIPT)
     if any(in_first_pod(experiment, name) for name in experiment.roles):
@@ -90,8 +97,6 @@ def launch_files(layout: Layout) -> dict[str, str]:
         files[defaults.HOSTFILE] = "".join(f"{host.address} slots={host.slots}\n" for host in layout.hosts())
     if layout.tf_config:
         files[TF_CONFIG] = _tf_config(layout)
-    if layout.ends_by_number:
-        files[STAY_SCRIPT] = script(STAY_SCRIPT)
     return files
 
 
@@ -130,13 +135,24 @@ def script_name(layout: Layout, name: str) -> str:
 
 
 def container_command(layout: Layout, name: str) -> tuple[str, ...]:
-    """Return the container's command: the script for launched roles, the role's own command for the others, () for the
+    """Return the container's command: the scripts for launched roles, the role's own command for the others, () for the
     image's own ENTRYPOINT."""
-    stay = ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{STAY_SCRIPT}") if layout.stays(name) else ()
+    runs = _first_process(layout, name)
+    first = () if runs is None else ("/bin/sh", f"{defaults.LAUNCH_MOUNT}/{runs}")
     if name in layout.scripted:
-        return (*stay, "/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(layout, name)}")
+        return (*first, "/bin/sh", f"{defaults.LAUNCH_MOUNT}/{script_name(layout, name)}")
     command = layout.experiment.roles[name].command
-    return () if command is None else (*stay, *command)
+    return () if command is None else (*first, *command)
+
+
+_SECTIONS_OF_RUN = {RUN_SCRIPT: (), STAY_SCRIPT: ("stay",)}
+
+
+def _first_process(layout: Layout, name: str) -> str | None:
+    """Return the script that is process 1 of the role's containers; None if the role's own command is."""
+    if layout.stays(name):
+        return STAY_SCRIPT
+    return RUN_SCRIPT if name in layout.scripted else None
 
 
 def container_args(layout: Layout, name: str) -> tuple[str, ...]:

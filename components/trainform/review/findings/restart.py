@@ -16,6 +16,8 @@ NOT_READ = kind("TR-RESTART-1", "not_read")
 FINISHED = kind("TR-RESTART-2")
 GONE = kind("TR-RESTART-3")
 EVICTED = kind("TR-RESTART-4")
+SUSPENDED = kind("TR-RESTART-7")
+SUSPEND_NOT_READ = kind("TR-RESTART-7", "not_read")
 STOPPED = kind("TR-RESTART-5")
 STOP_NOT_READ = kind("TR-RESTART-5", "not_read")
 UNEXPLAINED = kind("TR-UNKNOWN-1")
@@ -31,6 +33,10 @@ def find(context: Context) -> Iterator[Finding]:
             yield STOPPED.finding(happens.name, spent=_spent(happens, context))
         elif happens.kind == "delete" and happens.not_read:
             yield STOP_NOT_READ.finding(happens.name, not_read=happens.not_read)
+        elif happens.kind == "suspend" and happens.state == "running":
+            yield SUSPENDED.finding(happens.name, spent=_spent(happens, context))
+        elif happens.kind == "suspend" and happens.not_read:
+            yield SUSPEND_NOT_READ.finding(happens.name, not_read=happens.not_read)
         elif happens.again:
             yield GONE.finding(happens.next_name)
         yield from () if happens.state == "finished" else _evicted(happens)
@@ -49,7 +55,7 @@ def _replaced(happens: JobChange, context: Context) -> Iterator[Finding]:
         yield _about(FINISHED, happens, why=why)
     elif happens.not_read:
         yield _about(NOT_READ, happens, why=why, not_read=happens.not_read)
-    if not happens.reasons and not happens.cut_off:
+    if not happens.reasons and not happens.cut_off and not happens.new_scripts:
         versions = f": {happens.versions}" if happens.versions else ""
         yield _about(UNEXPLAINED, happens, next_name=happens.next_name, versions=versions)
 

@@ -265,7 +265,7 @@ _REVIEW_NUMBERS = {
     "DATA": (1, 2, 3, 4, 5, 6),
     "DRIFT": (1, 2, 3),
     "NEIGHBOURS": (1, 2, 3, 4),
-    "RESTART": (1, 2, 3, 4, 5),
+    "RESTART": (1, 2, 3, 4, 5, 7),
     "SECURITY": (1, 2, 3, 4, 5, 6, 7, 8, 10),
     "UNKNOWN": (1,),
 }

@@ -23,13 +23,13 @@ from trainform.project import stack_path
 from trainform.review.files import stack_files
 from trainform.spec.environment import Environment
 from trainform.spec.read import read_content
-from trainform.spec.stack import NAMESPACE, load_any_stack
+from trainform.spec.stack import KEYS, NAMESPACE, load_any_stack
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.pulumi_up import backend, engine_version
 from trainform.stacks.saved.saved_review import FactKind
 
 SECONDS = 10.0
-SHOWN = tuple(f"{NAMESPACE}:{key}" for key in ("experiment", "environment", "run", "release"))
+SHOWN = tuple(f"{NAMESPACE}:{key}" for key in KEYS)
 """Keys of the config whose values are not secrets."""
 SERVICES = "environment"
 """The part of a stack's file that takes values from Pulumi's service."""

@@ -1,0 +1,58 @@
+"""`trainform events`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from trainform import defaults
+from trainform.cli.app import prints
+from trainform.cli.arguments import REPORT, Form, StackEnvironmentOption, StackJobArgument, show
+from trainform.cli.jobs import target_of
+from trainform.project import require_project
+
+if TYPE_CHECKING:
+    from trainform.console.sections import Section
+    from trainform.running.events import Entry, Timeline
+
+SECONDS = 2.0 * defaults.CONNECT_SECONDS
+
+
+@prints(*REPORT)
+def command(word: StackJobArgument, environment: StackEnvironmentOption = None, *, form: Form) -> None:
+    """Show what happened to a job, its gang, queue, claims and pods.
+
+    The oldest comes first, and times are in UTC. It reads events, the conditions of objects, the ends of containers,
+    and the releases and updates of the stack. The API server keeps events for an hour. What happened several times, or
+    to several pods of a role, is one line.
+
+    Exit code: 0, or 1 if something could not be read.
+    """
+    from msgspec import to_builtins
+
+    from trainform.running.events import timeline
+    from trainform.running.read import read
+
+    found = timeline(read(target_of(word, environment), SECONDS, every_event=True), require_project())
+    show(form, to_builtins(found), _sections(found))
+    if found.not_read:
+        raise typer.Exit(1)
+
+
+def _sections(found: Timeline) -> list[Section]:
+    from trainform.console.sections import Item, Section, bounded
+
+    title = f"Events of {found.experiment} in {found.environment}"
+    revision = Item(f"Revision {found.revision}." if found.revision else "No `pulumi up` of it has succeeded.")
+    entries = (Item(_sentence(entry), level="warning" if entry.warning else "") for entry in found.entries)
+    reasons = (Item(f"{name}: {reason}") for name, reason in found.not_read.items())
+    return bounded([Section(title, (revision, *entries)), Section("Not read", tuple(reasons))])
+
+
+def _sentence(entry: Entry) -> str:
+    until = entry.until[11:19] if entry.until[:10] == entry.at[:10] else f"{entry.until[:19]}Z"
+    times = [f"{entry.count} times"] if entry.count > entry.pods else []
+    times += [f"until {until}"] if entry.until else []
+    again, by = f" ({' '.join(times)})" if times else "", f" by {entry.by}" if entry.by else ""
+    return f"{entry.at[:19]}Z {entry.object}: {entry.what}{by}{again}{f': {entry.text}' if entry.text else ''}"

@@ -1,0 +1,128 @@
+"""`trainform logs`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainform import defaults
+from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument, option, seconds_of
+from trainform.cli.jobs import target_of
+from trainform.console.lines import flush_or_discard, note, output_stream, plain_text
+from trainform.console.signals import signal_handler
+from trainform.errors import CommandLineError, list_names
+
+if TYPE_CHECKING:
+    from trainform.running.pods import Place
+
+SECONDS = 2.0 * defaults.CONNECT_SECONDS
+MOST_NAMED = 8
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
+POD = "ROLE[/INDEX]"
+PodArgument = Annotated[str | None, argument(POD, "Pods of a role, or one of them. Default: all.")]
+RankOption = Annotated[int | None, option("N", "Only the pod with this rank.", "--rank", min=0)]
+FailedOption = Annotated[
+    bool, typer.Option("--failed", help="Only pods that failed, one after the other, the first to fail first.")
+]
+FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends; wait for its pods.")]
+PreviousOption = Annotated[bool, typer.Option("--previous", "-p", help="Of the run before the last restart.")]
+SinceOption = Annotated[str | None, option("DURATION", "Only lines of this last time, such as 5m.", "--since")]
+TailOption = Annotated[int | None, option("N", "Only the last N lines of each pod.", "--tail", min=0)]
+STEP = "Of this step of `prepare`, or this container. Default: the main container."
+StepOption = Annotated[str | None, option("NAME", STEP, "--step")]
+
+
+def command(
+    word: StackJobArgument,
+    pod: PodArgument = None,
+    environment: StackEnvironmentOption = None,
+    rank: RankOption = None,
+    failed: FailedOption = False,
+    follow: FollowOption = False,
+    previous: PreviousOption = False,
+    since: SinceOption = None,
+    tail: TailOption = None,
+    step: StepOption = None,
+) -> None:
+    """Print the output of a job's pods as one stream.
+
+    Lines of all pods come in the order of their times, each after the role, the index and the rank of its pod. Colours
+    and other control characters of the output are left out. With -f, the command waits for pods, follows restarts, and
+    connects again after a failure of the network without losing or repeating a line.
+
+    Exit code: 0, or 1 if there is no output yet or some could not be read.
+    """
+    from trainform.cluster.streams import ClusterStreams
+    from trainform.running.logs import Logs, print_logs
+    from trainform.running.outputs import Selection, silent_pods
+    from trainform.running.pods import choose, first_ranks, known_places
+    from trainform.running.read import read, require_pods
+
+    if follow and (failed or previous):
+        other = "--failed" if failed else "-p"
+        raise CommandLineError(f"-f cannot be used with {other}", f"{other} is about runs that have ended: remove -f")
+    seconds = None if since is None else seconds_of("--since", since)
+    snapshot = read(target_of(word, environment), SECONDS)
+    require_pods(snapshot)
+    known = known_places(snapshot)
+    choice, ranks = choose(pod, rank, known), first_ranks(snapshot.record)
+    selection = Selection(choice, ranks, step, previous, failed, seconds, tail)
+    places = [place for place in known if choice.fits(place)]
+    sources = selection.sources(snapshot.pods)
+    if failed and not sources:
+        note("no pod has failed", err=True)
+        return
+    silent = [] if failed else silent_pods(sources, places, step=step is not None)
+    if silent:
+        text = "waiting for" if follow else "no output yet of"
+        note(f"{text} {list_names(silent, MOST_NAMED)}{'' if follow else '; -f waits for it'}", err=True)
+    context = snapshot.target.environment.cluster.context
+    logs = Logs(ClusterStreams(context), selection, _printer(places, flush=follow), _note)
+    with signal_handler([signal.SIGINT], _interrupt), contextlib.suppress(BrokenPipeError):
+        asyncio.run(print_logs(snapshot, sources, logs, follow=follow))
+    flush_or_discard()
+    if not follow:
+        refused = [f"{place}: {reason}" for place, reason in logs.refused.items()]
+        for text in refused[:MOST_NAMED]:
+            _note(f"not read: {text}")
+        if len(refused) > MOST_NAMED:
+            _note(f"not read: {len(refused) - MOST_NAMED} more")
+    if logs.refused or not (follow or any(source.run is not None for source in sources)):
+        raise typer.Exit(1)
+
+
+def _interrupt(*_: object) -> None:
+    """End at once, also while the terminal is slow; asyncio would wait for the print."""
+    raise KeyboardInterrupt
+
+
+def _note(text: str) -> None:
+    note(f"trainform: {text}", err=True)
+
+
+def _printer(places: Sequence[Place], *, flush: bool) -> Callable[[Place, str], None]:
+    """Return a function that prints a line after its pod, in colour on a terminal."""
+    from rich.text import Text
+
+    from trainform.console.screen import screen
+
+    console, stream = screen(), output_stream()
+    prefixes: dict[Place, str] = {}
+    width = max((len(str(place)) for place in places), default=0)
+
+    def show(place: Place, line: str) -> None:
+        if place not in prefixes:
+            with console.capture() as captured:
+                text = Text(f"{place!s:<{width}} | ", COLOURS[len(prefixes) % len(COLOURS)])
+                console.print(text, end="", soft_wrap=True)
+            prefixes[place] = captured.get()
+        stream.write(f"{prefixes[place]}{plain_text(line)}\n")
+        if flush:
+            stream.flush()
+
+    return show

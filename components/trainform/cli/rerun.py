@@ -1,0 +1,25 @@
+"""`trainform rerun`."""
+
+from __future__ import annotations
+
+from trainform.cli.app import prints
+from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument
+from trainform.cli.stack_setting import set_in_stack
+from trainform.spec.stack import Stack, run_number
+
+
+@prints(*DATA)
+def command(word: StackJobArgument, environment: StackEnvironmentOption = None, *, form: Form) -> None:
+    """Run an unchanged experiment again.
+
+    The command adds 1 to `trainform:run` in the stack's file; `pulumi up` replaces the job by a new revision. Claims
+    stay, so a program that reads its checkpoints resumes from them.
+
+    Exit code: 0, or 2 if the stack's file has problems.
+    """
+    set_in_stack(word, environment, "run", lambda stack: run_number(str(stack.run + 1)), _effect, form)
+
+
+def _effect(before: Stack) -> str:
+    late = ", which starts suspended" if before.suspend else ""
+    return f"`pulumi up` replaces the job of run {before.run} by that of run {before.run + 1}{late}"

@@ -1,0 +1,243 @@
+"""The output of pods: which lines are new, whose they are, and 1,024 pods at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.test_client import use
+from tests.deployed.test_overview import PLENTY, environment, job, recorded
+from tests.running.test_read import bert, identified
+from tests.support.api_objects import ApiObjects
+from tests.support.live_objects import pod
+from tests.support.log_server import LATE, LogServer, Output
+from trainform import defaults
+from trainform.cluster.streams import ClusterStreams
+from trainform.errors import InputError
+from trainform.running.logs import AT_ONCE, Logs, print_logs
+from trainform.running.outputs import Cursor, Selection, Source, failed_pods, silent_pods, split_stamp
+from trainform.running.pods import Choice, Place, first_ranks, known_places
+from trainform.running.read import read
+from trainform.running.snapshot import Snapshot, Target
+
+SOME = [16, pytest.param(1024, marks=pytest.mark.proof("as many pods as the largest jobs have"))]
+
+
+# --- lines
+
+
+def new_lines(cursor: Cursor, *stamps: str) -> list[str]:
+    cursor.restart()
+    return [stamp for stamp in stamps if cursor.is_new(split_stamp(f"2026-11-27T14:00:{stamp} text".encode())[0])]
+
+
+def test_lines_that_come_again_are_shown_once() -> None:
+    cursor = Cursor()
+    assert cursor.since == ""
+    assert len(new_lines(cursor, "00.100Z", "01.100Z", "01.200Z", "01.200Z")) == 4
+    assert cursor.since == "2026-11-27T14:00:01Z"
+    # from the full second on, with a third line of the same time, and the next one
+    assert new_lines(cursor, "01.100Z", "01.200Z", "01.200Z", "01.200Z", "02.000Z") == ["01.200Z", "02.000Z"]
+    assert new_lines(cursor, "02.000Z") == []
+    assert new_lines(cursor, "02.000Z", "02.000Z", "03.000Z") == ["02.000Z", "03.000Z"]
+
+
+def test_a_clock_may_go_back() -> None:
+    cursor = Cursor()
+    assert len(new_lines(cursor, "05.000Z", "03.000Z", "04.000Z")) == 3
+    assert new_lines(cursor, "03.000Z", "04.000Z", "04.500Z", "04.100Z") == ["04.500Z", "04.100Z"]
+
+
+def test_times_of_nodes_in_other_zones() -> None:
+    here, there = (
+        split_stamp(f"2026-11-27T{text} loss 2.31".encode())
+        for text in ("14:00:00.123456789Z", "22:00:00.123456790+08:00")
+    )
+    assert here[0] is not None and there[0] is not None
+    assert (here[1], here[0].time) == ("loss 2.31", there[0].time)
+    assert split_stamp(b"unable to retrieve container logs for containerd://5f") == (
+        None,
+        "unable to retrieve container logs for containerd://5f",
+    )
+    assert split_stamp("2026-11-27T14:00:00Z caf\u00e9".encode("latin-1"))[1] == "caf\ufffd"
+
+
+# --- which containers
+
+
+def running(index: int, state: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
+    """A pod of `bert` with a step, and the state of its main container."""
+    body = identified(pod("bert-1f3a9c", index, experiment="bert"), f"uid-{index}")
+    body["metadata"]["labels"][defaults.ROLE_LABEL] = "worker"
+    body["spec"]["initContainers"] = [{"name": "code", "image": "alpine/git"}]
+    found = {"name": "main", "restartCount": 0, "state": {"running": {}} if state is None else state, **status}
+    body["status"]["containerStatuses"] = [found]
+    return body
+
+
+def ended(code: int, at: str) -> dict[str, Any]:
+    return {"terminated": {"exitCode": code, "finishedAt": f"2026-11-27T14:00:{at}Z"}}
+
+
+def selection(**parts: Any) -> Selection:
+    return Selection(parts.pop("choice", Choice()), {"worker": 0}, **parts)
+
+
+def names(sources: list[Source]) -> list[tuple[str, str, bool]]:
+    return [(source.place.name, source.container, source.previous) for source in sources]
+
+
+def test_the_main_container_of_chosen_pods() -> None:
+    pods = [running(0), running(1)]
+    assert names(selection().sources(pods)) == [("worker/0", "main", False), ("worker/1", "main", False)]
+    assert names(selection(choice=Choice(rank=1), previous=True).sources(pods)) == [("worker/1", "main", True)]
+    assert names(selection(step="code").sources(pods)) == [("worker/0", "code", False), ("worker/1", "code", False)]
+
+
+def test_an_unknown_step() -> None:
+    with pytest.raises(InputError) as caught:
+        selection(step="data").sources([running(0)])
+    assert caught.value.problems[0].fix == "its steps and containers: main, code"
+    assert selection(step="data").sources([]) == []  # its pods may come later
+
+
+def test_the_first_to_fail_comes_first() -> None:
+    pods = [
+        running(0, ended(1, "09")),
+        running(1),
+        running(2, ended(0, "01")),
+        running(3, lastState=ended(137, "05"), restartCount=1),
+        running(4, ended(1, "03")),
+    ]
+    assert [body["metadata"]["uid"] for body in failed_pods(pods)] == ["uid-4", "uid-3", "uid-0"]
+    assert names(selection(failed=True).sources(pods)) == [
+        ("worker/4", "main", False),
+        ("worker/3", "main", True),  # it runs again
+        ("worker/0", "main", False),
+    ]
+
+
+def test_pods_without_output_and_why() -> None:
+    waiting = {"waiting": {"reason": "ImagePullBackOff"}}
+    crashing = {"waiting": {"reason": "CrashLoopBackOff"}}
+    pods = [running(0), running(1, waiting), running(2, crashing, lastState=ended(1, "05"))]
+    sources, places = selection().sources(pods), [Place("worker", index, index) for index in range(4)]
+    assert silent_pods(sources, places, step=False) == [
+        "worker/1 rank 1 (ImagePullBackOff)",
+        "worker/3 rank 3 (no pod yet)",
+    ]
+    assert silent_pods(selection(step="code").sources(pods), places, step=True) == [
+        f"worker/{index} rank {index} (Running)" for index in range(3)
+    ]
+
+
+# --- streams
+
+
+class Lines:
+    """The lines that were shown, by pod. add: may be called by a test for each line."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, str]] = []
+        self.notes: list[str] = []
+
+    def show(self, place: Place, text: str) -> None:
+        self.found.append((place.name, text))
+
+    def of(self, name: str) -> list[str]:
+        return [text for place, text in self.found if place == name]
+
+
+@pytest.fixture(params=SOME)
+def many(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogServer]:
+    """Yield a server with the output of many pods, ten lines each."""
+    pods = [running(index) for index in range(request.param)]
+    record = recorded("bert", request.param)
+    outputs = {
+        body["metadata"]["name"]: Output(*((line + index / 2048, f"step {line}") for line in range(10)))
+        for index, body in enumerate(pods)
+    }
+    server = LogServer(ApiObjects([record, bert(), *pods]), outputs)
+    with server.serving() as url:
+        use(tmp_path / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
+        yield server
+
+
+def print_all(lines: Lines, *, follow: bool = False, **parts: Any) -> Snapshot:
+    snapshot = read(Target("bert", environment()), PLENTY)
+    chosen = Selection(Choice(), first_ranks(snapshot.record), **parts)
+
+    async def run() -> None:
+        logs = Logs(ClusterStreams(None), chosen, lines.show, lines.notes.append)
+        await print_logs(snapshot, chosen.sources(snapshot.pods), logs, follow=follow)
+        assert logs.refused == {}
+
+    asyncio.run(run())
+    return snapshot
+
+
+def test_the_output_of_many_pods_is_one_stream_by_time(many: LogServer) -> None:
+    lines, places = Lines(), [f"worker/{index}" for index in range(len(many.outputs))]
+    snapshot = print_all(lines)
+    assert [place.name for place in known_places(snapshot)] == places
+    assert lines.found == [(place, f"step {line}") for line in range(10) for place in places]
+    assert many.most <= AT_ONCE
+    few = Lines()
+    print_all(few, tail=1)
+    assert few.found == [(place, "step 9") for place in places]
+    nothing = Lines()
+    print_all(nothing, tail=0)
+    assert nothing.found == []
+
+
+def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer) -> None:
+    """No line is lost, none is repeated."""
+    lines, number = Lines(), len(many.outputs)
+
+    def until(condition: Any) -> None:
+        deadline = time.monotonic() + 4 * PLENTY
+        while not condition():
+            assert time.monotonic() < deadline, (many.open, len(lines.found), lines.notes)
+            time.sleep(LATE)
+
+    def print_more(step: int) -> None:
+        for index, output in enumerate(many.outputs.values()):
+            output.add(step + index / 2048, f"step {step}")
+
+    def tell() -> None:
+        until(lambda: many.open == number and len(lines.found) == 10 * number)
+        print_more(10)
+        until(lambda: len(lines.found) == 11 * number)
+        many.drop()
+        print_more(11)
+        until(lambda: len(lines.found) == 12 * number and lines.notes[-1:] == ["connected again"])
+        print_more(12)
+        until(lambda: len(lines.found) == 13 * number)
+
+    def end() -> None:
+        for body in many.objects.bodies:
+            if body["kind"] == "Pod":
+                body["status"]["containerStatuses"][0]["state"] = ended(0, "30")
+            elif body["kind"] == "Job":
+                body["status"] = job("bert", "Completed")["status"]
+        for output in many.outputs.values():
+            output.add(20.0, "done")
+            output.ended = True
+
+    with ThreadPoolExecutor() as threads:
+        told = threads.submit(tell)
+        told.add_done_callback(lambda _: end())
+        print_all(lines, follow=True)
+        told.result()
+    expected = [*(f"step {step}" for step in range(13)), "done"]
+    wrong = {name: found for index in range(number) if (found := lines.of(name := f"worker/{index}")) != expected}
+    assert dict(itertools.islice(wrong.items(), 3)) == {}
+    assert lines.notes[-1] == "connected again"
+    assert many.most >= number
