@@ -127,6 +127,8 @@ def why(status: JobStatus) -> str:
     if status.failure is None:
         return status.message
     end = status.failure.end
+    if end is None:
+        return status.failure.note
     code = "" if end.exit_code is None else f", exit code {end.exit_code}"
     first = _because(" or ".join(status.failure.pods), f"{end.cause}{code}")
     return _because(first, end.message.strip().rpartition("\n")[2])
