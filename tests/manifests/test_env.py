@@ -94,7 +94,13 @@ def test_the_command_restores_the_overwritten_values() -> None:
         "VC_WORKER_HOSTS=$(TRAINFORM_KEPT_VC_WORKER_HOSTS)",
         "VC_WATCHER_NUM=$(TRAINFORM_KEPT_VC_WATCHER_NUM)",
     ]
-    assert container(made, "worker")["command"] == [*words, "/bin/sh", "/etc/trainform/launch.sh"]
+    assert container(made, "worker")["command"] == [
+        *words,
+        "/bin/sh",
+        "/etc/trainform/run.sh",
+        "/bin/sh",
+        "/etc/trainform/launch.sh",
+    ]
     assert container(made, "watcher")["command"] == [*words, "python", "watch.py"]
     assert env(made, "worker")["TRAINFORM_KEPT_VC_WATCHER_NUM"] == ""
     assert "VC_WORKER_HOSTS" not in env(made, "worker")

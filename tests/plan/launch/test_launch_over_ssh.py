@@ -58,7 +58,7 @@ def test_a_launcher_apart_is_no_host(parts: dict[str, Any], tools: Path) -> None
     assert started.asked == ["sshd.sh background", f"wait.sh ssh {HOSTFILE}"]
     assert "TRAINFORM_SSH_PORT" not in started.env, "nobody comes to it, so its sshd does not start"
     assert "RANK" not in started.env
-    assert kubelet(made, "worker", 0)[0] == ["/bin/sh", "/etc/trainform/serve.sh"]
+    assert kubelet(made, "worker", 0)[0] == ["/bin/sh", "/etc/trainform/run.sh", "/bin/sh", "/etc/trainform/serve.sh"]
 
 
 def test_hosts_behind_services() -> None:
