@@ -135,7 +135,7 @@ def arguments(folder: Path, data: Path, host: str) -> list[str]:
     ]  # fmt: skip
 
 
-# In a network of its own: without a bridge, a daemon removes that of this machine.
+# In its own network namespace: without a bridge, a daemon removes that of this machine.
 SEPARATE = ("setpriv", "--pdeathsig=TERM", "unshare", "--net")
 WITHOUT_NETWORKS = ("--bridge=none", "--iptables=false", "--ip6tables=false")
 

@@ -28,7 +28,7 @@ _NEXT: Mapping[str, Sequence[str]] = {
 }
 """The phases of a pod that may follow each phase; between two looks it may go through several."""
 _OF_JOBS = ("waiting", "running", "an end")
-"""What a job does, in this order."""
+"""The course of a job, in this order."""
 _WORDS: Mapping[Phase, str] = {
     Phase.QUEUED: "waiting",
     Phase.STARTING: "waiting",

@@ -83,7 +83,7 @@ class Jobs:
         return sorted(found, key=hostname)
 
     def report(self, pod: dict[str, Any], changed: Mapping[str, Any]) -> None:
-        """What the kubelet says of a pod's containers."""
+        """Return the kubelet's report of a pod's containers."""
         containers = [{**each, **changed} for each in pod["status"]["containerStatuses"]]
         name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
         self.live.report(name, namespace, {"containerStatuses": containers})

@@ -1,4 +1,4 @@
-"""What tests of resources share."""
+"""The event loop of tests of resources."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def container(restarts: int = 0, last: dict[str, Any] | None = None, **state: An
 
 
 def snapshot(pods: Sequence[dict[str, Any]], word: str = "Running", **changed: Any) -> Snapshot:
-    """What a cluster has of a job of Volcano with 16 accelerators, which were 33.60 USD per hour."""
+    """The objects of a job of Volcano with 16 accelerators, which were 33.60 USD per hour."""
     record = read_record(recorded("bert", 2))
     found = Snapshot(READ_AT, Target("bert", environment(), "vision/bert.dev"), record, job("bert", word), pods)
     return structs.replace(found, **changed)

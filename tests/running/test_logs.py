@@ -116,10 +116,12 @@ def test_the_first_to_fail_comes_first() -> None:
         running(3, lastState=ended(137, "05"), restartCount=1),
         running(4, ended(1, "03")),
     ]
-    assert [body["metadata"]["uid"] for body in failed_pods(pods)] == ["uid-4", "uid-3", "uid-0"]
+    assert [body["metadata"]["uid"] for body in failed_pods(pods)] == ["uid-3", "uid-4", "uid-0"]
+    stopped = running(5, ended(143, "02"))
+    assert failed_pods([stopped, *pods])[-1] is stopped, "SIGTERM follows from the end of another pod"
     assert names(selection(failed=True).sources(pods)) == [
-        ("worker/4", "main", False),
-        ("worker/3", "main", True),  # it runs again
+        ("worker/3", "main", True),
+        ("worker/4", "main", False),  # it runs again
         ("worker/0", "main", False),
     ]
 
@@ -232,10 +234,10 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
             output.ended = True
 
     with ThreadPoolExecutor() as threads:
-        told = threads.submit(tell)
-        told.add_done_callback(lambda _: end())
+        written = threads.submit(tell)
+        written.add_done_callback(lambda _: end())
         print_all(lines, follow=True)
-        told.result()
+        written.result()
     expected = [*(f"step {step}" for step in range(13)), "done"]
     wrong = {name: found for index in range(number) if (found := lines.of(name := f"worker/{index}")) != expected}
     assert dict(itertools.islice(wrong.items(), 3)) == {}

@@ -83,7 +83,7 @@ def test_the_reason_is_one_line(found: JobStatus, text: str) -> None:
 
 @dataclasses.dataclass
 class Cluster:
-    """What each read returns or raises, the last one for ever, and a clock that only moves in pauses."""
+    """The result or the error of each read, the last one for ever, and a clock that only moves in pauses."""
 
     found: list[JobStatus | ClusterError]
     time: float = 0.0

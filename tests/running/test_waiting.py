@@ -60,7 +60,7 @@ def test_nodes_that_other_jobs_hold_are_named_with_amounts_and_holders() -> None
 
 
 def test_room_that_belongs_to_the_queue_and_that_another_queue_uses() -> None:
-    """Of 32 a800 night and day have 16 each."""
+    """Night and day have 16 of 32 a800 each."""
     job, day = made(**workers(2)), live_queue("day", bert_77aa01=32)
     reason = only(snapshot(job), facts(*FULL, queues=NIGHT, other_queues=(day,)))
     assert (reason.code, reason.holders) == ("queue-borrowed", (Holder(BERT, "32", "day"),))
@@ -165,14 +165,14 @@ def test_without_nodes_and_queues_the_scheduler_is_quoted() -> None:
         "scheduler", f"The scheduler does not place 4 of 4 pods: {message}",
     )  # fmt: skip
     group = gang(JOB)
-    told = [
+    said = [
         event(group, "Unschedulable", text)
         for text in (OVERUSED, "0/0 tasks in gang unschedulable: pod group is not ready")
     ]
-    overused = only(snapshot(JOB, gang=None, events=told), known)
+    overused = only(snapshot(JOB, gang=None, events=said), known)
     assert overused.text == f"The scheduler does not start the gang: {OVERUSED}."
     later = event(group, "Scheduled", "pod group is ready", NOW)
-    assert codes(snapshot(JOB, events=[*told, later]), known) == []
+    assert codes(snapshot(JOB, events=[*said, later]), known) == []
 
 
 def test_a_gang_is_short_by_what_the_scheduler_cannot_place() -> None:
@@ -205,7 +205,7 @@ def test_without_the_job_object_its_pods_and_its_record_count() -> None:
 SECRET: dict[str, Any] = {"env": {"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}}}
 
 
-def test_a_secret_that_does_not_exist_is_told_before_the_pods_have_a_node() -> None:
+def test_a_secret_that_does_not_exist_is_named_before_the_pods_have_a_node() -> None:
     job = made(**SECRET)
     reason = only(snapshot(job, pods=pods_of(job)[:0]), facts(*NODES, queues=NIGHT, missing=("Secret/hf",)))
     assert (reason.code, reason.object, reason.text) == (
@@ -262,11 +262,11 @@ def test_claims_without_a_volume() -> None:
 
     known, pods = facts(*NODES, queues=NIGHT), pods_of(job)
     missing = only(snapshot(job), facts(*NODES, queues=NIGHT, missing=(f"PersistentVolumeClaim/{name}",)))
-    told = [unplaced(pod, "pod has unbound immediate PersistentVolumeClaims.") for pod in pods]
+    said = [unplaced(pod, "pod has unbound immediate PersistentVolumeClaims.") for pod in pods]
     assert (missing.code, missing.fix) == ("object-missing", "create it, or correct the name")
     assert codes(snapshot(job, claims=[claim("Bound")]), known) == []
     assert codes(snapshot(job, claims=[claim("Pending")]), known) == [], "its class may wait for the first pod"
-    unbound = only(snapshot(job, claims=[claim("Pending")], pods=told), known)
+    unbound = only(snapshot(job, claims=[claim("Pending")], pods=said), known)
     assert (unbound.code, unbound.object) == ("claim-unbound", f"PersistentVolumeClaim/{name}")
     assert unbound.text == "The claim sdxl-lora-runs (2Ti, class cephfs-ssd) has no volume."
     chosen = {"volume.kubernetes.io/selected-node": "node-1"}
@@ -318,7 +318,7 @@ def test_a_refusal_is_over_when_pods_were_created_after_it_or_none_is_missing() 
     assert "denied" in codes(structs.replace(some, events=[old, new]), known)
 
 
-def test_the_quota_of_the_arithmetic_is_told_once() -> None:
+def test_the_quota_of_the_arithmetic_is_named_once() -> None:
     given = snapshot(JOB)
     given = structs.replace(given, events=[event(given.job, "FailedCreate", QUOTA)])  # type: ignore[arg-type]
     held = LiveQuota(NAMESPACE, "team", {f"requests.{GPU}": "40"}, holders={f"{NAMESPACE}/bert": {GPU: "16"}})

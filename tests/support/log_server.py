@@ -18,7 +18,7 @@ LATE = 0.1  # seconds until a stream looks for new lines
 
 
 class Output:
-    """What one pod prints. ended: nothing follows."""
+    """The output of one pod. ended: nothing follows."""
 
     def __init__(self, *lines: tuple[float, str]) -> None:
         self.lines, self.ended = list[bytes](), False

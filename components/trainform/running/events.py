@@ -1,4 +1,4 @@
-"""What happened to a job, as one timeline: of its stack, its job object, gang, queue, claims and pods.
+"""The history of a job as one timeline: of its stack, its job object, gang, queue, claims and pods.
 
 The API server keeps events for an hour. The ends of containers, conditions and the updates of the stack stay longer.
 """

@@ -164,8 +164,8 @@ def failure_of(snapshot: Snapshot) -> Failure | None:
     found = _of_one_attempt(sorted(_ends(snapshot), key=lambda each: each.seconds))
     if not found:
         return _of_deleted_pods(snapshot)
-    step = min(_CASCADE.get(each.end.cause, 0) for each in found)
-    causes = [each for each in found if _CASCADE.get(each.end.cause, 0) == step]
+    step = min(order_of(each.end)[0] for each in found)
+    causes = [each for each in found if order_of(each.end)[0] == step]
     first = sorted(
         (each for each in causes if each.seconds - causes[0].seconds <= SAME_TIME), key=lambda each: each.place
     )
@@ -179,6 +179,11 @@ def failure_of(snapshot: Snapshot) -> Failure | None:
         cascade_seconds=max((round(max(0, each.seconds - earliest.seconds)) for each in later), default=0),
         attempt=restarts_of_job(mapping(mapping(snapshot.job).get("status"))) + earliest.attempt,
     )
+
+
+def order_of(end: End) -> tuple[int, float]:
+    """Return the key that sorts ends: a cause before its cascade, then the earlier one."""
+    return _CASCADE.get(end.cause, 0), _seconds(end.at)
 
 
 def _ends(snapshot: Snapshot) -> Iterator[_Ended]:

@@ -53,7 +53,6 @@ class Logs:
         self._streams, self._selection, self._show, self._note = streams, selection, show, note
         self._began = time.monotonic()
         self._sources: dict[str, Source] = {}  # those that are followed, by the UID of their pod
-        self._lost = False
         self.refused: dict[str, str] = {}
 
     async def close(self) -> None:

@@ -108,11 +108,11 @@ class Failure(Struct, frozen=True):
     cascade_seconds: int = 0
     attempt: int = 1
     note: str = ""
-    """What is not known of it: `attempt 1: its pods were deleted at 14:02 UTC`."""
+    """A remark on what is not known, such as `attempt 1: its pods were deleted at 14:02 UTC`."""
 
 
 class Cost(Struct, frozen=True):
-    """What the job has cost since it started, by the prices of the environment."""
+    """The cost of the job since it started, by the prices of the environment."""
 
     amount: float
     currency: str

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from trainform.errors import InputError, Problem, list_names
 from trainform.manifests.manifest import mapping, mappings
+from trainform.running.failure import end_of, order_of
 from trainform.running.pods import Choice, Place, containers_of, place_of
 from trainform.running.snapshot import Body
 
@@ -112,8 +113,9 @@ def failed_at(pod: Body) -> tuple[str, bool]:
 
 
 def failed_pods(pods: Sequence[Body]) -> list[Body]:
-    """Return the pods that have failed, the first to fail first."""
-    return sorted((pod for pod in pods if failed_at(pod)[0]), key=lambda pod: failed_at(pod)[0])
+    """Return the pods that have failed, the first to fail first: a cause comes before its cascade."""
+    ends = [(end, pod) for pod in pods if failed_at(pod)[0] and (end := end_of(pod)) is not None]
+    return [pod for _, pod in sorted(ends, key=lambda each: order_of(each[0]))]
 
 
 class Selection(Struct, frozen=True):

@@ -165,7 +165,7 @@ def _take_orphans() -> None:
 
 
 def end_all(process: Process) -> None:
-    """As the container ends with its first process."""
+    """End all processes, since a container ends with its first one."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 

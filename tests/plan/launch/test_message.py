@@ -119,7 +119,7 @@ def test_an_error_file_of_the_users_stays_his(container: Container, tmp_path: Pa
 
 @pytest.mark.parametrize("character", ["x", "é", "层", "🔥"])
 def test_it_has_at_most_3000_bytes_of_whole_characters(character: str, container: Container) -> None:
-    """Of a long traceback the end counts, of a long line the beginning."""
+    """A long traceback keeps its end, a long line its beginning."""
     deep = HEAD + FRAME * 100 + f"ValueError: no {character * 5000}\n"
     message = container.fails(deep)
     assert 2800 < len(message.encode()) <= 3000

@@ -112,7 +112,7 @@ def test_much_output_passes_in_order(container: Container) -> None:
 
 
 def test_what_the_command_leaves_behind_delays_the_end_little(container: Container) -> None:
-    """As sshd does, it holds standard error open."""
+    """It holds standard error open, like sshd."""
     started = time.monotonic()
     assert container.run("sh", "-c", "sleep 50 & echo no route >&2; exit 3").message == "no route\n"
     assert time.monotonic() - started < 30

@@ -16,15 +16,15 @@ A800 = {"a800": CLUSTER["accelerators"]["a800"]}
 
 
 def overridden(spec: dict[str, Any], cluster: Environment, **role: Any) -> dict[str, str]:
-    """What the environment's rules find; the plan's own amounts are not a matter of patches either."""
+    """Return the findings of the environment's rules; the plan's own amounts are not a matter of patches either."""
     made = experiment(roles={"worker": {"replicas": 2, **role, "pod_overrides": {"spec": spec}}})
     return {problem.path: problem.reason for problem in job_problems(made, cluster) if problem.code}
 
 
 def test_more_than_the_environment_allows() -> None:
     assert reasons(limited(max_accelerators=16), roles=workers(2)) == {}
-    told = {"roles": "the pods ask for 24 accelerators together; the environment allows 16"}
-    assert reasons(limited(max_accelerators=16), roles=workers(3)) == told
+    expected = {"roles": "the pods ask for 24 accelerators together; the environment allows 16"}
+    assert reasons(limited(max_accelerators=16), roles=workers(3)) == expected
     assert reasons(limited(max_accelerators=0)) == {}
 
 
@@ -68,12 +68,12 @@ def test_a_patch_cannot_ask_for_more_than_a_node_has(resource: str, quantity: ob
     [("4", "200", False), ("200", "200", True), (None, "200", True), (None, None, False), ("129", None, True)],
 )
 def test_a_limit_counts_where_there_is_no_request(requests: str | None, limits: str | None, counted: bool) -> None:
-    """As the scheduler does; a limit above the request is what a pod may use if nobody else does."""
+    """Like the scheduler: a limit above the request is room that a pod may use while it is free."""
     amounts = {"requests": {"cpu": requests}, "limits": {"cpu": limits}}
     role = {"accelerators": {"a800": 8}, "cpu": 8, "memory": "8Gi"}
-    told = {"roles.worker.pod_overrides": "the amount is more cpu than a node with a800 has (128)"}
+    expected = {"roles.worker.pod_overrides": "the amount is more cpu than a node with a800 has (128)"}
     patch = {"containers": {"aside": {"image": "python", "resources": amounts}}}
-    assert overridden(patch, limited(), **role) == (told if counted else {})
+    assert overridden(patch, limited(), **role) == (expected if counted else {})
 
 
 def test_accelerators_have_a_field_of_their_own() -> None:
@@ -114,8 +114,8 @@ def nodes(number: int) -> Environment:
 def test_more_nodes_than_there_are(roles: dict[str, Any], needed: int) -> None:
     assert reasons(nodes(needed), roles=roles) == {}
     if needed:
-        told = f"the pods need {needed} nodes with a800 at once; the environment has {needed - 1}"
-        assert reasons(nodes(needed - 1), roles=roles) == {"roles": told}
+        expected = f"the pods need {needed} nodes with a800 at once; the environment has {needed - 1}"
+        assert reasons(nodes(needed - 1), roles=roles) == {"roles": expected}
 
 
 TENSORFLOW: dict[str, Any] = {"launcher": {"tensorflow": {"command": ["python", "/app/mnist.py"]}}}
@@ -128,7 +128,7 @@ def of_main(*ports: dict[str, Any]) -> dict[str, Any]:
 
 
 def on_hosts(number: int, **parts: Any) -> dict[str, str]:
-    """What the environment's rules find with so many nodes."""
+    """Return the findings of the environment's rules with so many nodes."""
     kinds = {"a800": {**A800["a800"], "nodes": number}}
     where = environment(accelerators=kinds, queues={}, limits={"host_network": True, "pod_security": "privileged"})
     return {each.path: each.reason for each in job_problems(experiment(**parts), where) if each.code}
@@ -136,15 +136,15 @@ def on_hosts(number: int, **parts: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize("port", [{"containerPort": 9100}, {"containerPort": 9100, "hostPort": 9100}], ids=str)
 def test_a_port_of_the_node_counts_over_all_templates(port: dict[str, Any]) -> None:
-    """Each replica has a template of its own, and on the host network the server makes a port of the node of every
+    """Each replica has its own template, and on the host network the server makes a port of the node of every
     port."""
     roles = workers(4, 1, **of_main(port))
     assert on_hosts(4, **OWN_PORTS, roles=roles) == on_hosts(1, **OWN_PORTS, roles=workers(4, 1)) == {}
-    told = (
+    expected = (
         "the pods need 4 nodes with a800 at once, since 4 of them take the port 9100/TCP of their node; the "
         "environment has 3"
     )
-    assert on_hosts(3, **OWN_PORTS, roles=roles) == {"roles": told}
+    assert on_hosts(3, **OWN_PORTS, roles=roles) == {"roles": expected}
     fewer = workers(4, 1, min_available=2, **of_main(port))
     assert on_hosts(2, backend="volcano", **OWN_PORTS, roles=fewer) == {}
 

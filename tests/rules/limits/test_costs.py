@@ -1,4 +1,4 @@
-"""As which kind of accelerator a pod counts, and what it costs."""
+"""The kind of accelerator for which a pod counts, and its cost."""
 
 from __future__ import annotations
 
@@ -80,9 +80,10 @@ def test_the_cost_of_an_affinity_to_dearer_nodes() -> None:
     )
     role = {"replicas": 1, "accelerators": {"any": 1}}
     assert by_role("TF-COST-1", where, {"spec": {"affinity": APART}}, **role) == {}
-    told = {"roles": "the pods cost 9.00 USD (prices of 2026-01-01) an hour together; the environment allows 5.00 USD"}
-    assert by_role("TF-COST-1", where, {"spec": {"affinity": STEERING[0]}}, **role) == told
-    assert by_role("TF-COST-1", where, {}, **role, node_affinity={"require": {"pool": ["h100"]}}) == told
+    reason = "the pods cost 9.00 USD (prices of 2026-01-01) an hour together; the environment allows 5.00 USD"
+    expected = {"roles": reason}
+    assert by_role("TF-COST-1", where, {"spec": {"affinity": STEERING[0]}}, **role) == expected
+    assert by_role("TF-COST-1", where, {}, **role, node_affinity={"require": {"pool": ["h100"]}}) == expected
 
 
 def priced(limit: float | None = 16, currency: str = "USD", **prices: tuple[float, str] | None) -> Environment:

@@ -184,7 +184,7 @@ def insert_probe(
     if not role.command:
         main |= {"command": [*probe_args(launcher)], "args": []}
     elif _starts(role, defaults.LAUNCH_SCRIPT) or _starts(role, COMMAND_SCRIPT):
-        # an existing runtime has an sshd of its own, which does not give its sessions the variables of the container
+        # an existing runtime has its own sshd, which does not give its sessions the variables of the container
         main["args"] = list(probe_args(launcher, expected if plan.runtime is not None else ()))
         if PROBES[plan.launcher].watched:
             main["command"] = ["python3", f"{MOUNT}/{WATCH}", *main["command"]]
