@@ -120,8 +120,8 @@ def test_the_first_to_fail_comes_first() -> None:
     stopped = running(5, ended(143, "02"))
     assert failed_pods([stopped, *pods])[-1] is stopped, "SIGTERM follows from the end of another pod"
     assert names(selection(failed=True).sources(pods)) == [
-        ("worker/3", "main", True),
-        ("worker/4", "main", False),  # it runs again
+        ("worker/3", "main", True),  # it runs again
+        ("worker/4", "main", False),
         ("worker/0", "main", False),
     ]
 
