@@ -151,7 +151,9 @@ def test_mpi_and_a_value_of_the_user_for_a_variable_of_volcano(applied: Applied,
         variables = data_of(live, pod)
         assert variables["VC_WORKER_HOSTS"] != MINE  # as Volcano appends it, over the user's
         assert variables["VC_LAUNCHER_NUM"] == "1"
-        *before, _shell, _script = [expanded(word, variables) for word in pod["spec"]["containers"][0]["command"]]
+        *before, _shell, _run, _another_shell, _script = [
+            expanded(word, variables) for word in pod["spec"]["containers"][0]["command"]
+        ]
         # what the first words make of it is what the launch script sees
         seen = subprocess.run(
             [*before, "printenv", "VC_WORKER_HOSTS"],
