@@ -219,7 +219,7 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
         until(lambda: len(lines.found) == 11 * number)
         many.drop()
         print_more(11)
-        until(lambda: len(lines.found) == 12 * number and lines.notes[-1:] == ["connected again"])
+        until(lambda: len(lines.found) == 12 * number)
         print_more(12)
         until(lambda: len(lines.found) == 13 * number)
 
@@ -241,5 +241,6 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
     expected = [*(f"step {step}" for step in range(13)), "done"]
     wrong = {name: found for index in range(number) if (found := lines.of(name := f"worker/{index}")) != expected}
     assert dict(itertools.islice(wrong.items(), 3)) == {}
-    assert lines.notes[-1] == "connected again"
+    # the watch of the pods may end as the server ends one
+    assert lines.notes[-1:] in ([], ["connected again"])
     assert many.most >= number

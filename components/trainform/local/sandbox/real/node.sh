@@ -95,7 +95,7 @@ echo 1 >/proc/sys/net/ipv4/ip_forward
 ip address add $dns/32 dev lo
 mkdir -p /etc/cni/net.d
 cp $given/cni.json /etc/cni/net.d/10-sandbox.conflist
-until [ -f $given/peers ]; do
+until [ -s $given/peers ]; do # Docker makes a file before it writes it
   sleep 0.02
 done
 pods=""
