@@ -18,7 +18,7 @@ from trainform.local.toolchain.tools import Toolchain
 __all__ = ["docker_daemon"]
 
 SLOW_SECONDS = 600  # on cgroup v2 (`tools.cgroup_v2`) it takes minutes
-POOL = NodePool("cpu", 2, {"cpu": "8", "memory": "16Gi", "pods": "110", "ephemeral-storage": "1Ti"})
+POOL = NodePool("cpu", 2, {"cpu": "8", "memory": "4Gi", "pods": "110", "ephemeral-storage": "1Ti"})
 
 
 @pytest.fixture(scope="session")

@@ -55,6 +55,10 @@ def test_real_nodes_are_spread_over_the_pools_and_share_the_memory(count: int, e
     assert {node.memory for node in chosen} == {12_000 // len(expected)}
 
 
+def test_a_real_node_has_no_more_memory_than_its_pool_says() -> None:
+    assert [node.memory for node in chosen_nodes((CPU,), 2, memory=1 << 40)] == [16 << 30, 16 << 30]
+
+
 def test_a_node_object_has_what_the_environment_says_and_its_real_memory() -> None:
     node = node_object(chosen_nodes((GPU,), 1, 5_000)[0])
     assert node["metadata"]["labels"].items() >= {"a": "b", "trainform.dev/nodes": "real"}.items()

@@ -42,11 +42,12 @@ class RealNode(Struct, frozen=True):
 
 
 def chosen_nodes(pools: Sequence[NodePool], count: int, memory: int) -> list[RealNode]:
-    """Return nodes of the pools in turn, while these have more. memory: bytes for all together."""
+    """Return nodes of the pools in turn, while these have more. memory: bytes for all together, of which a node gets no
+    more than its pool says."""
     places = sorted((index, number) for number, pool in enumerate(pools) for index in range(pool.count))[:count]
     return [
-        RealNode(f"{pools[number].name}-real-{index}", place, pools[number], memory // len(places))
-        for place, (index, number) in enumerate(places)
+        RealNode(f"{pool.name}-real-{index}", place, pool, min(memory // len(places), _amount(pool, "memory")))
+        for place, (index, pool) in enumerate((index, pools[number]) for index, number in places)
     ]
 
 
@@ -57,7 +58,7 @@ def node_files(node: RealNode, server: str, certificates: Certificates, signed: 
         "ca.crt": certificates.authority.read_bytes(),
         "kubelet.crt": signed[node.name].read_bytes(),
         "kubelet.key": signed[node.name].with_suffix(".key").read_bytes(),
-        "size": f"{_amount(node, 'cpu')} {_amount(node, 'memory') // KIB}\n".encode(),
+        "size": f"{_amount(node.pool, 'cpu')} {_amount(node.pool, 'memory') // KIB}\n".encode(),
         "resolv.conf": f"nameserver {DNS}\n".encode(),
         "Corefile": COREFILE.encode(),
         "cni.json": _json(_network(node.pods)),
@@ -71,8 +72,8 @@ def node_files(node: RealNode, server: str, certificates: Certificates, signed: 
     return files
 
 
-def _amount(node: RealNode, resource: str) -> int:
-    return int(amount(node.pool.resources[resource]))
+def _amount(pool: NodePool, resource: str) -> int:
+    return int(amount(pool.resources[resource]))
 
 
 def peers(nodes: Iterable[tuple[RealNode, str]], here: RealNode) -> bytes:
