@@ -28,16 +28,19 @@ JOBS = {"good": SMALL, "bad": SMALL, "deleted": SMALL, "large": LARGE}
 
 
 @contextlib.contextmanager
-def waiting(project: Project, *words: str, **environ: str) -> Iterator[subprocess.Popen[str]]:
-    """Run `trainform wait` meanwhile."""
-    command = [sys.executable, "-m", "trainform", "wait", *words]
-    with subprocess.Popen(
-        command, cwd=project.folder, env={**project.environ, **environ}, stdout=subprocess.PIPE, text=True
-    ) as process:
+def program(command: list[str], **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Run a program meanwhile, and end it in each case."""
+    with subprocess.Popen(command, text=True, **options) as process:
         try:
             yield process
         finally:
             process.kill()
+
+
+def waiting(project: Project, *words: str, **environ: str) -> contextlib.AbstractContextManager[subprocess.Popen[str]]:
+    """Run `trainform wait` meanwhile."""
+    command = [sys.executable, "-m", "trainform", "wait", *words]
+    return program(command, cwd=project.folder, env={**project.environ, **environ}, stdout=subprocess.PIPE)
 
 
 def end_of(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -113,18 +116,20 @@ def test_it_goes_on_when_the_api_server_is_back(jobs: Project, live: Live, tmp_p
     text, command = route(Path(jobs.environ["KUBECONFIG"]), port)
     through = tmp_path / "kubeconfig"
     through.write_text(text)
-    first = subprocess.Popen(command)
-    with waiting(jobs, "good", "-e", "dev", "--output", "json", KUBECONFIG=str(through)) as process:
+    jobs.trainform("wait", "good", "-e", "dev", "--for", "running").succeeded()
+    with (
+        program(command) as first,
+        waiting(jobs, "good", "-e", "dev", "--output", "json", KUBECONFIG=str(through)) as process,
+    ):
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["phase"] == "running"
         first.kill()
         first.wait()
         away = json.loads(process.stdout.readline())
         assert (away["phase"], away["job"]) == ("", jobs.plan("good").job)
-        with subprocess.Popen(command) as second:
+        with program(command):
             assert json.loads(process.stdout.readline())["phase"] == "running"
             for pod in pods_of(live, jobs.plan("good")).values():
                 succeeds(live, pod)
             code, last = end_of(process)
-            second.kill()
     assert (code, json.loads(last)["exit_code"]) == (0, 0)
