@@ -71,7 +71,7 @@ def stack_figure() -> str:
     objects = column(
         _behind([stack], far),
         middle,
-        [("PersistentVolumeClaim", "stays, with keep: true"), ("Service",), ("ConfigMap",), ("Job resnet-834e61",)],
+        [("PersistentVolumeClaim", "stays, with keep: true"), ("Service",), ("ConfigMap",), ("Job resnet-5c1035",)],
     )
     frame, job = around(objects), objects[-1]
     pods = column(

@@ -122,13 +122,13 @@ def without(container: Container, *names: str) -> str:
     """Return a PATH without these programs."""
     folder = container.folder / "fewer"
     folder.mkdir()
-    for name in {"sh", "env", "awk", "cat", "tee", "mktemp", "mkfifo", "rm", "sleep"} - {*names}:
+    for name in {"sh", "env", "awk", "cat", "tee", "tr", "fold", "mktemp", "mkfifo", "rm", "sleep"} - {*names}:
         if (Path(container.path) / name).exists():
             (folder / name).symlink_to(Path(container.path) / name)
     return str(folder)
 
 
-@pytest.mark.parametrize("missing", ["awk", "tee", "mktemp", "mkfifo", "env"])
+@pytest.mark.parametrize("missing", ["awk", "tee", "fold", "mktemp", "mkfifo", "env"])
 def test_without_a_program_the_job_runs_the_same(missing: str, container: Container) -> None:
     if container.shell.resolve().name == "busybox":
         pytest.skip("its shell has them built in")

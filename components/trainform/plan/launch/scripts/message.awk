@@ -43,14 +43,14 @@ function error_file(   text, part, mark, done) {
   return done
 }
 
-function add(text) { trace[++size] = substr(text, 1, 20000) }
+function add(text) { trace[++size] = text }
 
 BEGIN {
-  RS = "\r|\n"
   head = "Traceback (most recent call last):"
   last = 20
-  ## A traceback with more lines after it was not the end.
-  far = 1000
+  piece = 8192
+  ## A command that has gone on for more lines than this has handled the error.
+  far = 50
   for (i = 128; i < 192; i++) continuing = continuing sprintf("%c", i)
   count = split(ENVIRON["TRAINFORM_MASKED"], names, " ")
   for (i = 1; i <= count; i++) {
@@ -61,7 +61,11 @@ BEGIN {
   }
 }
 
-$0 != "" { lines[seen++ % last] = substr($0, 1, 20000) }
+## Of a line in several pieces only the first is read: a secret at the border would not be found.
+{ continues = full; full = length($0) == piece }
+continues { next }
+
+$0 != "" { lines[seen++ % last] = $0 }
 
 # torchrun's report of the rank that failed first
 /Root Cause \(first observed failure\)/ && !rooted { rooted = 1 }
@@ -73,9 +77,11 @@ rooted == 1 && /^ *(rank|exitcode) +:/ {
 }
 rooted == 1 && /^=+$/ { rooted = 2 }
 
-(at = index($0, head)) && (!size || NR - began > far) {
-  size = 0
-  began = NR
+# lines of errors come from other processes, and after the traceback
+!/^[ \t]|^\[rank[0-9]+\]:? *[[ \t]|^[EWF][0-9]|^frame #|Traceback|[Ee]rror|Exception/ { since++ }
+
+(at = index($0, head)) && (!size || since > far) {
+  size = since = 0
   prefix = substr($0, 1, at - 1)
   add(head)
   state = "frames"
@@ -109,7 +115,7 @@ state != "" {
 
 END {
   text = error_file()
-  if (text == "" && size > 1 && NR - began <= far) for (i = 1; i <= size; i++) text = text (i > 1 ? "\n" : "") trace[i]
+  if (text == "" && size > 1 && since <= far) for (i = 1; i <= size; i++) text = text (i > 1 ? "\n" : "") trace[i]
   if (text == "") for (i = (seen > last ? seen - last : 0); i < seen; i++) text = text (text == "" ? "" : "\n") lines[i % last]
   count = split(mask(text), line, "\n")
   left = 3000 - length(root) - 1

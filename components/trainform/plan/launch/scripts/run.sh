@@ -5,14 +5,14 @@
 ## POSIX sh as dash and busybox have it. `tee` passes on each byte of standard error at once, and message.awk reads a copy.
 ## Where something is missing for that, the command runs without it. No `set -e`: the exit code is handled here.
 set -u
-## `main` is the process that runs the command; `told` is the signal that asks the container to end.
+## `main` is the process that runs the command; `asked` is the signal that asks the container to end.
 # shellcheck disable=SC1007 ## variables that are empty
-main= told= heard= state= tee= reason=
+main= asked= heard= state= tee= reason=
 ## A shell starts what it waits for with INT and QUIT ignored. GNU's env takes that back; without it TERM comes instead.
 default='env --default-signal=INT,QUIT'
 $default true 2>/dev/null || default=
 forward() {
-  told=$1 heard=yes
+  asked=$1 heard=yes
   [ -n "$default" ] || set -- TERM
   [ -z "$main" ] || kill -s "$1" "$main" 2>/dev/null || :
 }
@@ -36,7 +36,8 @@ finish() {
 
 ## A terminal stays one, and so has no copy.
 can_listen() {
-  [ -w /dev/termination-log ] && [ ! -t 4 ] && command -v awk && command -v tee || return 1
+  [ -w /dev/termination-log ] && [ ! -t 4 ] || return 1
+  for program in awk tee tr fold; do command -v "$program" || return 1; done
   state=$(mktemp -d || mktemp -d /dev/shm/trainform.XXXXXX) && mkfifo "$state/stderr" "$state/copy"
 }
 
@@ -49,7 +50,9 @@ if can_listen >/dev/null 2>&1; then
   tee=$!
   (
     trap '' TERM
-    LC_ALL=C awk -v file="$state/error.json" -f /etc/trainform/message.awk || cat >/dev/null
+    export LC_ALL=C
+    ## A progress bar ends its lines with CR. awk reads a line that never ends, or has NUL in it, again and again.
+    tr '\r\000' '\n ' | fold -b -w 8192 | awk -v file="$state/error.json" -f /etc/trainform/message.awk || cat >/dev/null
   ) <"$state/copy" >"$state/message" &
   reason=$!
   exec 4>"$state/stderr"
@@ -59,7 +62,7 @@ $default "$@" <&3 2>&4 3<&- 4>&- &
 main=$!
 exec 3<&- 4>&-
 ## A signal may have come before `main` was known.
-[ -z "$told" ] || forward "$told"
+[ -z "$asked" ] || forward "$asked"
 finish "$main"
 main='' ended=$code
 if [ -n "$reason" ]; then
@@ -75,7 +78,7 @@ fi
 # The operator ends the job by the number of pods that have succeeded, and this one is none of those that are meant: it stays up.
 trap 'exit 143' TERM INT QUIT
 ## Success after a request to end is not the success of the training, and must not be counted as one.
-[ -z "$told" ] || exit 143
+[ -z "$asked" ] || exit 143
 echo "trainform: done; waiting for the end of the job" >&2
 ## A shell that waits ends at once on a signal, which `sleep` as process 1 does not.
 while :; do

@@ -79,7 +79,7 @@ trap 'exit 143' TERM
 /bin/sh /etc/trainform/wait.sh ssh /etc/trainform/hostfile &
 #: wait-for-sshd-of-runtime
 ## The operator's list, without this pod, which need not run sshd. How ssh reaches the others is the runtime's own matter, and
-## options of mpirun may say more of it: a wait in vain is told, and mpirun has the last word.
+## options of mpirun may say more of it: a wait in vain is reported, and mpirun decides.
 others=$(sed -e "/^$(uname -n)[.[:space:]]/d" -e 's/[[:space:]].*//' "${PRTE_MCA_prte_default_hostfile:?}")
 # shellcheck disable=SC2086 ## a name of a host holds no blank
 /bin/sh /etc/trainform/wait.sh ssh $others &

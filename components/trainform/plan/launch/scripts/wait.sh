@@ -107,7 +107,7 @@ attending=$!
 
 now=$(date +%s)
 end=$((now + ${TRAINFORM_WAIT_SECONDS:?}))
-told=$now
+reported=$now
 # shellcheck disable=SC2086 ## lists of hosts become words on purpose; a name of a host holds no blank
 ## busybox's `ls` fails if a file is removed while it lists the folder
 while missing=$(ls "$state" 2>/dev/null || :) && [ -n "$missing" ]; do
@@ -116,9 +116,9 @@ while missing=$(ls "$state" 2>/dev/null || :) && [ -n "$missing" ]; do
     say "$(count $missing) of $(count $all) hosts did not answer within $TRAINFORM_WAIT_SECONDS s:
 $(for host in $missing; do echo "  $host: $(why "$host")"; done)"
     exit 1
-  elif [ $((now - told)) -ge 15 ]; then
+  elif [ $((now - reported)) -ge 15 ]; then
     say "waiting for $(count $missing) of $(count $all): $(some $missing)"
-    told=$now
+    reported=$now
   fi
   sleep 1
 done
