@@ -21,9 +21,10 @@ from tests.support.api_objects import ApiObjects
 from tests.support.samples import JOB
 from tests.support.websites import website
 from trainform.cli.status_text import sections
+from trainform.cluster.facts import Holder
 from trainform.console.lines import DEFAULT_WIDTH
 from trainform.console.terminal import lines_of
-from trainform.running.model import Cause, End, Failure, Fault, Holder, JobStatus, Reason
+from trainform.running.model import Cause, End, Failure, Fault, JobStatus, Reason
 from trainform.running.status import status_of
 
 
@@ -186,7 +187,7 @@ def test_the_text_of_reasons_and_of_a_failure() -> None:
     assert lines[lines.index("Why it waits") :][:11] == [
         "Why it waits",
         "  nodes Queue/vision: Needs 16 a800, 8 are free, at most 4 on one node.",
-        "    held by training/hog: 8 a800 (queue default), priority 100",
+        "    held by training/hog: 8 a800 (queue default, priority 100)",
         "    fix     wait for training/hog",
         "",
         "Why attempt 1 failed",

@@ -208,7 +208,7 @@ def test_what_this_account_may_not_read_is_said(read: Any) -> None:
     assert facts.not_read == {
         "nodes": "this account has no permission to list nodes",
         "what other jobs hold": "this account has no permission to list pods",
-        "drift": (
+        "objects": (
             "1 of 1 objects could not be read: this account has no permission to read ConfigMap/sdxl-lora-deployed"
         ),
     }
@@ -290,7 +290,7 @@ def test_a_version_that_is_none_is_not_asked_for(read: Any, version: str) -> Non
     facts = read(
         objects, objects=[AppliedObject({"apiVersion": version, "kind": "Job", "metadata": {"name": "a/../b"}})]
     )
-    assert "is not an API version" in facts.not_read["drift"]
+    assert "is not an API version" in facts.not_read["objects"]
     assert not any("x" in path.split("?")[0] for path in objects.asked)
 
 

@@ -74,12 +74,7 @@ def _header(found: JobStatus) -> Item:
 
 
 def _reason(reason: Reason) -> Item:
-    held = (
-        f"{holder.job}: {holder.amount}{f' (queue {holder.queue})' if holder.queue else ''}"
-        f"{'' if holder.priority is None else f', priority {holder.priority}'}"
-        for holder in reason.holders
-    )
-    rows = [Row("held by", text) for text in held]
+    rows = [Row("held by", holder.text) for holder in reason.holders]
     rows += [Row("fix", reason.fix)] if reason.fix else []
     return Item(sentence(reason.text), tuple(rows), code=reason.code, where=reason.object)
 

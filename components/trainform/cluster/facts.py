@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.cluster.phases import Phase, PodState
+from trainform.errors import list_names
 from trainform.manifests.manifest import mapping
 
 if TYPE_CHECKING:
@@ -86,8 +87,26 @@ class LiveKueue(Struct, frozen=True):
     jobs: Mapping[str, str] = {}
 
 
+class Holder(Struct, frozen=True):
+    """A job that holds what another one waits for. job: NAMESPACE/NAME. queue: "" for none."""
+
+    job: str
+    amount: str
+    queue: str = ""
+    priority: int | None = None
+
+    @property
+    def text(self) -> str:
+        """Return it in words: `ai/bert-77aa01: 8 (queue night, priority 100)`."""
+        facts = [f"queue {self.queue}"] if self.queue else []
+        facts += [] if self.priority is None else [f"priority {self.priority}"]
+        return f"{self.job}: {self.amount}{f' ({list_names(facts)})' if facts else ''}"
+
+
 NO_HOLDERS = "what other jobs hold"
 """The entry of `LiveFacts.not_read` for unknown holders."""
+OBJECTS = "objects"
+"""The entry for single objects."""
 
 
 class LiveFacts(Struct, frozen=True):

@@ -18,6 +18,7 @@ from trainform.cluster.amounts import Amounts, all_spelled, summed
 from trainform.cluster.api import ClusterApi, labelled, start_threads
 from trainform.cluster.facts import (
     NO_HOLDERS,
+    OBJECTS,
     AppliedObject,
     LiveFacts,
     LiveJob,
@@ -274,5 +275,5 @@ def _drift(reads: LiveReads, objects: Sequence[AppliedObject]) -> tuple[tuple[Dr
         else:
             found += drift_of(item.body, body)
     if reasons:
-        reads.not_read["drift"] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
+        reads.not_read[OBJECTS] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
     return None if objects and len(reasons) == len(objects) else tuple(found), missing

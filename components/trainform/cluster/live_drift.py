@@ -266,14 +266,16 @@ def _names(item: Mapping[str, Any]) -> list[str]:
 
 
 def writer(manager: str, written: str, read_at: str) -> str:
-    """Return `manager kubectl-edit, last write 14:02 UTC`, with the day if it is not the day of the reading."""
+    """Return `manager kubectl-edit, last write 14:02 UTC`."""
     if not manager:
         return "the field has no manager any more"
-    if not written:
-        return f"manager {manager}"
-    day, time = written[:LENGTH_OF_DAY], written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]
-    when = time if day == read_at[:LENGTH_OF_DAY] else f"{day} {time}"
-    return f"manager {manager}, last write {when} UTC"
+    return f"manager {manager}, last write {clock(written, read_at)}" if written else f"manager {manager}"
+
+
+def clock(at: str, now: str) -> str:
+    """Return a time (RFC 3339) for people, with the day unless it is that of now: `14:02 UTC`."""
+    day, time = at[:LENGTH_OF_DAY], f"{at[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]} UTC"
+    return time if day == now[:LENGTH_OF_DAY] else f"{day} {time}"
 
 
 def utc_now() -> str:

@@ -15,7 +15,7 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.errors import Problem
 from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.ssh_files import REQUIRED_FILES
-from trainform.manifests.templates import Template, named_objects
+from trainform.manifests.templates import NamedObject, Template, named_objects
 from trainform.plan.model import Plan
 
 _CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass")
@@ -119,15 +119,15 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
     return Outcome([Problem(path, None, f"the {kind} {name} in {namespace} has no key {', '.join(missing)}", add)])
 
 
-def creation(reference: Reference, namespace: str) -> str:
+def creation(needed: Reference | NamedObject, namespace: str) -> str:
     """Return the command that creates the object, or what to do instead."""
-    kind, name, keys, _, as_files = reference
+    kind, name = needed.kind, needed.name
     if kind == "ServiceAccount":
         return f"create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name"
     if kind not in _CREATE:
         return "create it, or correct the name"
     # a literal value of a Secret would stay in the shell's history
-    given = "--from-file={}=FILE" if as_files or kind == "Secret" else "--from-literal={}=…"
-    words = " ".join(given.format(key) for key in (keys or ("KEY",)))
+    given = "--from-file={}=FILE" if needed.as_files or kind == "Secret" else "--from-literal={}=…"
+    words = " ".join(given.format(key) for key in (needed.keys or ("KEY",)))
     expected = "; a Pulumi program that creates it names it in `expected_secrets`"
     return f"create it: kubectl create {_CREATE[kind]} {name} -n {namespace} {words}{expected}"

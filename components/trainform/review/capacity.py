@@ -6,8 +6,10 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from msgspec import structs
+
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, amounts_of, resource_names, spelled, summed, without
-from trainform.cluster.facts import NO_HOLDERS
+from trainform.cluster.facts import NO_HOLDERS, Holder
 from trainform.console.sections import counted
 from trainform.errors import list_names
 from trainform.review.context import Context
@@ -78,7 +80,8 @@ class Estimate:
 
     def lacks(self) -> list[Lack]:
         """Return why the pods do not all start now, the worst first."""
-        by_limit = (lack for limit in self.limits for lack in limit.lacks(self.names))
+        found = ((limit.object, lack) for limit in self.limits for lack in limit.lacks(self.names))
+        by_limit = (structs.replace(lack, object=of) for of, lack in found)
         return sorted([*by_limit, *filter(None, [self._lack_of_nodes()])], key=self._rank)
 
     def _rank(self, lack: Lack) -> tuple[int, bool, int, Decimal]:
@@ -127,23 +130,19 @@ class Estimate:
         )
 
     def _shortage(self, lack: Lack) -> Shortage:
-        holders = []
-        for job, held, queue, priority in self.holders(lack):
-            facts = [*([f"queue {queue}"] if queue else []), *([] if priority is None else [f"priority {priority}"])]
-            holders.append(f"{job}: {held}{f' ({list_names(facts)})' if facts else ''}")
         return Shortage(
             resource=self.names.get(lack.resource, lack.resource),
             asked=spelled(lack.resource, lack.requested),
             available=spelled(lack.resource, max(lack.requested - lack.missing, NOTHING)),
             missing=spelled(lack.resource, lack.missing),
-            holders=holders,
+            holders=[holder.text for holder in self.holders(lack)],
             evicts=[*map(self._job, self.evicts(lack))],
         )
 
-    def holders(self, lack: Lack) -> list[tuple[str, str, str, int | None]]:
-        """Return the jobs that hold the resource, those with most first: name, amount, queue or "", and priority."""
+    def holders(self, lack: Lack) -> list[Holder]:
+        """Return the jobs that hold the resource, those with most first."""
         return [
-            (job, spelled(lack.resource, lack.held[job]), self.queue_names.get(job, ""), self.priorities.get(job))
+            Holder(job, spelled(lack.resource, lack.held[job]), self.queue_names.get(job, ""), self.priorities.get(job))
             for job in _largest_first(lack.held)
         ]
 

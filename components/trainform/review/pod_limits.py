@@ -36,7 +36,6 @@ class Lack(Struct, frozen=True):
     held: Mapping[str, Decimal] = {}
     part: bool = False  # the gang starts, and other pods wait
     object: str = ""  # KIND/NAME of the limit; "" for the nodes
-    each: Decimal = NOTHING  # requested by one pod
     largest: Decimal | None = None  # the most that is free on one node; None if the limit is not of nodes
 
 
@@ -55,9 +54,6 @@ class Limit(Struct, frozen=True):
 
     def lacks(self, names: Names) -> Iterator[Lack]:
         """Yield what the pods of the preview lack by this limit."""
-        return (structs.replace(lack, object=self.object) for lack in self._lacks(names))
-
-    def _lacks(self, names: Names) -> Iterator[Lack]:
         if self.lack is not None:
             yield self.lack
         for resource in sorted(self.gang.keys() & self.most.keys()):

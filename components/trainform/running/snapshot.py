@@ -7,6 +7,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.backends.admission import QUEUE_LABEL
+from trainform.backends.backend import value_at
+from trainform.manifests.manifest import mapping, mappings
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment
 
@@ -52,3 +55,35 @@ class Snapshot(Struct, frozen=True):
         """Return what admits the job; the record of an earlier trainform does not have it."""
         recorded = "" if self.record is None else self.record.admission
         return recorded if recorded else self.target.environment.admission
+
+    @property
+    def queue_name(self) -> str:
+        """Return the queue of the job; "" if it is unknown, or if there is none."""
+        if self.record is not None:
+            return self.record.queue
+        return str(mapping(value_at(self.job, "metadata.labels")).get(QUEUE_LABEL, ""))
+
+    def events_with(self, *reasons: str) -> list[Body]:
+        """Return the events with one of these reasons, oldest first."""
+        return [event for event in self.events if event.get("reason") in reasons]
+
+
+def text_at(body: Any, path: str) -> str:
+    """Return the text at the path; "" if there is none."""
+    return str(value_at(body, path) or "")
+
+
+def name_of(body: Any) -> str:
+    """Return the name of an object; "" if there is none."""
+    return text_at(body, "metadata.name")
+
+
+def condition(body: Any, kind: str) -> Mapping[str, Any]:
+    """Return the condition of this type in the status; empty if there is none."""
+    return next((each for each in mappings(value_at(body, "status.conditions")) if each.get("type") == kind), {})
+
+
+def container_statuses(pod: Body) -> list[dict[str, Any]]:
+    """Return the statuses of its containers, in the order in which they start."""
+    status = mapping(pod.get("status"))
+    return [*mappings(status.get("initContainerStatuses")), *mappings(status.get("containerStatuses"))]

@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
 from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
@@ -46,9 +45,8 @@ def status_of_target(target: Target) -> JobStatus:
     found = status_of(snapshot)
     if found.phase not in WAITS:
         return found
-    from trainform.running.facts import read_facts
-    from trainform.running.preemption import preemption  # they import the arithmetic of reviews
-    from trainform.running.waiting import reasons
+    from trainform.running.facts import read_facts  # they import the arithmetic of reviews
+    from trainform.running.waiting import preemption, reasons
 
     facts = read_facts(snapshot, SECONDS)
     return structs.replace(
@@ -83,7 +81,7 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         revision=str(labels.get(REVISION_LABEL, "" if record is None else record.revision)),
         backend="" if record is None else record.backend,
         admission=snapshot.admission,
-        queue=str(labels.get(QUEUE_LABEL, "")) if record is None else record.queue,
+        queue=snapshot.queue_name,
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
         message=_message(snapshot, phase, outcome, pods),
