@@ -68,13 +68,14 @@ def test_what_a_patch_of_pods_names() -> None:
 
 
 def test_volumes_of_the_experiment() -> None:
-    """A ConfigMap may have the name of a claim; `preflight` reads the claims."""
+    """A ConfigMap may have the name of a claim."""
     storage = {
         "data": {"claim": "tuning", "mount": "/data"},
         "nccl": {"config_map": "tuning", "mount": "/etc/nccl"},
         "hub": {"secret": "hub", "mount": "/etc/hub", "roles": ["worker"]},
     }
     assert {*named(storage=storage)} == {
+        Reference("PersistentVolumeClaim", "tuning", (), "storage.data", as_files=True),
         Reference("ConfigMap", "tuning", (), "storage.nccl", as_files=True),
         Reference("Secret", "hub", (), "storage.hub", as_files=True),
     }
@@ -101,8 +102,7 @@ def test_files_of_ssh_keys_of_git_and_pull_secrets() -> None:
 
 def test_what_the_job_or_the_program_makes_is_not_looked_up() -> None:
     assert (
-        named(launcher={"torchrun": {"script": "/train.py"}}, storage={"data": {"claim": "datasets", "mount": "/data"}})
-        == []
+        named(launcher={"torchrun": {"script": "/train.py"}}, storage={"data": {"size": "1Ti", "mount": "/data"}}) == []
     )
     assert named("hf", env={"HF_TOKEN": TOKEN}) == []
 

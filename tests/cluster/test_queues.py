@@ -13,7 +13,7 @@ from trainform.cluster.client import Cluster
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
-from trainform.job.render import draft_plan
+from trainform.job.render import draft_plan, job_manifests
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
@@ -47,7 +47,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: frozenset
     with website(MISSING) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         with pytest.raises(ClusterError) as caught:
-            check_job(Cluster(None), plan, [], (), (), StackContext(declared=declared))
+            check_job(Cluster(None), plan, job_manifests(plan), (), (), StackContext(declared=declared))
     return caught.value.findings
 
 

@@ -16,14 +16,16 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import BACKENDS, Existing
 from trainform.cluster import dry_run, pod_references
-from trainform.cluster.api import Answer, NotReadError, Request, each
+from trainform.cluster.api import Answer, NotReadError, each
 from trainform.cluster.client import Cluster
 from trainform.cluster.identity import is_sandbox
 from trainform.cluster.live_objects import ServedKind, collection, find_job, path_of
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
+from trainform.cluster.pod_references import Reference
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import CLAIM, Manifest, mapping, mappings
+from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 from trainform.plan.operator import Operator
 from trainform.plan.record import read_record, unmark
@@ -46,24 +48,24 @@ def check_job(
 
     expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
-    claims = sorted({mount.claim for role in plan.roles for mount in role.mounts if mount.claim is not None})
+    templates = BACKENDS[plan.backend].templates(plan, manifests)
+    named = pod_references.references(plan, templates, made_here, expected)
     namespace = cluster.get("Namespace", plan.namespace)
     checks: list[Callable[[], Outcome]] = [
         partial(_crds, cluster, crds, plan.operator),
         partial(_namespace, cluster, namespace, plan.namespace, plan.environment, stack),
         partial(_queue, cluster, plan, stack),
-        partial(_references, cluster, plan, stack),
+        partial(_references, cluster, plan, named, stack),
         *(partial(_existing_object, cluster, existing) for existing in BACKENDS[plan.backend].existing(plan)),
-        *(partial(_existing_claim, cluster, plan, claim, stack) for claim in claims if (CLAIM, claim) not in made_here),
     ]
     if not namespace.missing:
         checks += [
             partial(_check_existing, cluster, manifests, stack, plan),
-            partial(_ask_server, cluster, plan, manifests, made_here, expected, stack),
+            partial(_ask_server, cluster, plan, manifests, templates, stack),
             partial(_namespace_owner, namespace, plan),
         ]
     if is_sandbox(cluster.api):
-        checks.append(partial(_real_memory, cluster, plan, manifests, namespace))
+        checks.append(partial(_real_memory, cluster, plan, templates, namespace))
     return _checked(cluster, checks)
 
 
@@ -102,27 +104,14 @@ def _checked(cluster: Cluster, checks: Sequence[Callable[[], Outcome]]) -> Outco
 
 
 def _ask_server(
-    cluster: Cluster,
-    plan: Plan,
-    manifests: Sequence[Manifest],
-    made_here: Collection[tuple[str, str]],
-    expected: Collection[str],
-    stack: StackContext,
+    cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], templates: Sequence[Template], stack: StackContext
 ) -> Outcome:
-    """Read the objects to which the pods refer, and let the server judge the job and its pods."""
-    templates = BACKENDS[plan.backend].templates(plan, manifests)
-    named = pod_references.references(plan, templates, made_here, expected)
+    """Let the server judge the job and its pods."""
     runs = dry_run.dry_runs(plan, manifests, templates, stack)
-    reads = [Request("GET", reference.url(plan.namespace)) for reference in named]
-    answers = cluster.api.send_all([*(run.request for run in runs), *reads])
-    outcomes = [dry_run.judge(run, answer, stack, plan) for run, answer in zip(runs, answers, strict=False)]
+    answers = cluster.api.send_all([run.request for run in runs])
+    outcomes = [dry_run.judge(run, answer, stack, plan) for run, answer in zip(runs, answers, strict=True)]
     problems = dry_run.drop_repeats(outcome.problems for outcome in outcomes)
-    judged = structs.replace(sum(outcomes, Outcome()), problems=problems)
-    for reference, answer in zip(named, answers[len(runs) :], strict=True):
-        if isinstance(answer, ClusterError):
-            raise answer
-        judged += pod_references.judge(reference, answer, plan.namespace, stack, plan.environment)
-    return judged
+    return structs.replace(sum(outcomes, Outcome()), problems=problems)
 
 
 # --- objects that exist already
@@ -276,14 +265,13 @@ def _namespace_owner(found: Answer, plan: Plan) -> Outcome:
     return refused(f"{what} belongs to the environment {owner}, and not to {plan.environment}", fix)
 
 
-def _real_memory(cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], namespace: Answer) -> Outcome:
+def _real_memory(cluster: Cluster, plan: Plan, templates: Sequence[Template], namespace: Answer) -> Outcome:
     """Check that the pods ask for no more memory than the real nodes of a sandbox have: they say what the environment
     says, and their containers have a limit."""
     selector, nodes = {"labelSelector": f"{defaults.NODES_LABEL}={defaults.REAL}"}, []
     with contextlib.suppress(ClusterError, NotReadError):  # an account without the right to list nodes
         nodes = cluster.api.find_all("/api/v1/nodes", "list the nodes", parameters=selector)
     chosen = mapping(mapping(namespace.body.get("metadata")).get("annotations")).get(NODE_SELECTOR, "")
-    templates = BACKENDS[plan.backend].templates(plan, manifests)
     asked = [template.pod_request("memory") for template in templates for _ in range(template.replicas)]
     there = [int(node["metadata"]["annotations"][defaults.REAL_MEMORY]) for node in nodes]
     fits = sum(asked) <= sum(there) and max(asked, default=0) <= max(there, default=0)
@@ -340,19 +328,14 @@ def _missing_queue_fix(name: str, environment: str, stack: StackContext) -> str:
     return stack.fix("Queue", name, environment, fix)
 
 
-def _references(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
-    found, name, account = Outcome(), plan.priority_class, plan.service_account
-    if name is not None and cluster.get("PriorityClass", name).missing:
-        fix = "add it to priority_classes of the environment, or remove it"
-        fix = stack.fix("PriorityClass", name, plan.environment, fix)
-        found += refused(f"the priority class {name} does not exist", fix)
-    workload = plan.workload_priority
-    if workload is not None and cluster.get("WorkloadPriorityClass", workload).missing:
-        fix = "name an existing one (kubectl get workloadpriorityclasses), or ask the platform team for it"
-        found += refused(f"the WorkloadPriorityClass {workload} does not exist", fix)
-    if account is not None and cluster.get("ServiceAccount", account, plan.namespace).missing:
-        found += refused(f"the service account {account} does not exist in {plan.namespace}", "create it, or remove it")
-    return found
+def _references(cluster: Cluster, plan: Plan, named: Sequence[Reference], stack: StackContext) -> Outcome:
+    """Read the objects to which the job and its pods refer."""
+    answers = each(lambda reference: cluster.api.get(reference.url(plan.namespace)), named)
+    judged = (
+        pod_references.judge(reference, answer, plan.namespace, stack, plan.environment)
+        for reference, answer in zip(named, answers, strict=True)
+    )
+    return sum(judged, Outcome())
 
 
 def _existing_object(cluster: Cluster, existing: Existing) -> Outcome:
@@ -365,11 +348,3 @@ def _existing_object(cluster: Cluster, existing: Existing) -> Outcome:
         return refused(reason, f"correct its name: kubectl get {existing.plural}; or {existing.fix}")
     problems = existing.problems(found.body) if found.found else []
     return sum((refused(f"the {existing.kind} {existing.name}: {reason}", fix) for reason, fix in problems), Outcome())
-
-
-def _existing_claim(cluster: Cluster, plan: Plan, claim: str, stack: StackContext) -> Outcome:
-    if not cluster.get(CLAIM, claim, plan.namespace).missing:
-        return Outcome()
-    fix = "correct its name, add it to claims of the environment, or write `size:` to create a new one"
-    fix = stack.fix(CLAIM, claim, plan.environment, fix)
-    return refused(f"the claim {claim} does not exist in {plan.namespace}", fix)
