@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
-from trainform.cluster.facts import AppliedObject, RequestedJob
+from trainform.cluster.facts import RequestedJob
 
 JOB = "sdxl-lora-1f3a9c"
 OTHER = "bert-77aa01"
@@ -14,7 +14,7 @@ PLENTY = 30.0  # on a busy machine
 
 
 def asked(name: str = JOB, experiment: str = "sdxl-lora") -> RequestedJob:
-    return RequestedJob(AppliedObject(volcano_job(name)), experiment)
+    return RequestedJob(volcano_job(name), experiment)
 
 
 def config_map(name: str = "sdxl-lora-deployed") -> dict[str, Any]:

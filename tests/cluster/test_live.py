@@ -16,7 +16,7 @@ from tests.cluster.test_client import use
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
 from tests.support.websites import WEB_PAGE, website
-from trainform.cluster.facts import NO_HOLDERS, AppliedObject
+from trainform.cluster.facts import NO_HOLDERS
 from trainform.cluster.live import LiveReads
 
 
@@ -165,7 +165,7 @@ def service(**spec: Any) -> dict[str, Any]:
 
 def test_an_object_that_is_gone_is_missing(read: Any) -> None:
     gone = asked("sdxl-lora-0ff1ce")
-    facts = read(cluster(), jobs=[gone], objects=[gone.object, AppliedObject(service(clusterIP="None"))])
+    facts = read(cluster(), jobs=[gone], objects=[gone.body, service(clusterIP="None")])
     assert facts.jobs == ()
     assert facts.missing == ("Job/sdxl-lora-0ff1ce", "Service/sdxl-lora")
     assert facts.drift == ()
@@ -184,7 +184,7 @@ def test_a_field_that_somebody_changed_is_drift_with_its_manager(read: Any) -> N
     applied = queue("share", weight=1)
     applied["metadata"]["namespace"] = NAMESPACE  # the provider fills it in
     del applied["status"]
-    (drift,) = read(cluster(edited), objects=[AppliedObject(applied)]).drift
+    (drift,) = read(cluster(edited), objects=[applied]).drift
     assert (drift.kind, drift.name, drift.path, drift.applied, drift.live) == ("Queue", "share", "spec.weight", 1, 4)
     assert (drift.manager, drift.written) == ("kubectl-edit", "2026-11-22T14:02:07Z")
 
@@ -192,14 +192,14 @@ def test_a_field_that_somebody_changed_is_drift_with_its_manager(read: Any) -> N
 def test_the_data_of_a_secret_is_never_asked_for(read: Any) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ssh", "namespace": NAMESPACE}}
     objects = cluster({**secret, "data": {"id_ed25519": "aHVudGVyMg=="}})
-    facts = read(objects, objects=[AppliedObject({**secret, "stringData": {"id_ed25519": "0ther"}})])
+    facts = read(objects, objects=[{**secret, "stringData": {"id_ed25519": "0ther"}}])
     assert facts.drift == ()
 
 
 def test_what_this_account_may_not_read_is_said(read: Any) -> None:
     objects = cluster()
     objects.forbidden = frozenset({"nodes", "*/pods", "configmaps"})
-    wanted = {"jobs": [asked()], "queues": ["default"], "objects": [AppliedObject(config_map())]}
+    wanted = {"jobs": [asked()], "queues": ["default"], "objects": [config_map()]}
     facts = read(objects, **wanted)
     assert facts.nodes is None
     assert facts.drift is None
@@ -269,7 +269,7 @@ def test_lists_are_read_before_it_is_known_what_to_ask_for(tmp_path: Path, monke
     [(WEB_PAGE, "does not answer as a Kubernetes API"), ((401, "application/json", b"{}"), "refuses the credentials")],
 )
 def test_a_server_that_is_no_cluster_is_one_reason(read: Any, answer: Any, reason: str) -> None:
-    facts = read(answer, jobs=[asked()], queues=["default"], objects=[asked().object])
+    facts = read(answer, jobs=[asked()], queues=["default"], objects=[asked().body])
     assert (facts.jobs, facts.queues, facts.nodes, facts.drift, facts.missing) == (None, None, None, None, ())
     assert list(facts.not_read) == ["cluster"]
     assert reason in facts.not_read["cluster"]
@@ -287,9 +287,7 @@ def test_an_unreachable_cluster_is_one_reason(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("version", ["../../x", "v1/../x", "V 1", ""])
 def test_a_version_that_is_none_is_not_asked_for(read: Any, version: str) -> None:
     objects = cluster()
-    facts = read(
-        objects, objects=[AppliedObject({"apiVersion": version, "kind": "Job", "metadata": {"name": "a/../b"}})]
-    )
+    facts = read(objects, objects=[{"apiVersion": version, "kind": "Job", "metadata": {"name": "a/../b"}}])
     assert "is not an API version" in facts.not_read["objects"]
     assert not any("x" in path.split("?")[0] for path in objects.asked)
 

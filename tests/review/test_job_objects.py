@@ -23,9 +23,10 @@ def test_what_to_ask_the_cluster() -> None:
     job, queue = changed(), queue_step("share", {"weight": 1}, {"weight": 2})
     asked = asked_of(context(job, steps=(queue,)).preview, [job])
     (wanted,) = asked.jobs
-    assert (wanted.object.kind, wanted.object.name, wanted.experiment) == ("Job", job.before.job, ("sdxl-lora"))  # type: ignore[union-attr]
+    assert wanted.experiment == "sdxl-lora"
+    assert (wanted.body["kind"], wanted.body["metadata"]["name"]) == ("Job", job.before.job)  # type: ignore[union-attr]
     assert asked.queues == ("default", "night", "share")
-    kinds = [(item.kind, item.name) for item in asked.objects]
+    kinds = [(item["kind"], item["metadata"]["name"]) for item in asked.objects]
     assert ("Queue", "share") in kinds
     assert ("Job", job.before.job) in kinds  # type: ignore[union-attr]
     assert ("Job", job.after.job) not in kinds  # type: ignore[union-attr]
@@ -51,7 +52,7 @@ def test_what_only_the_program_reads_is_not_compared() -> None:
 def test_values_that_are_secret_or_unknown_are_not_compared() -> None:
     step = service("same", spec={"a": MASK, "b": UNKNOWN, "c": ["x", MASK], "d": [{"name": "A", "value": MASK}]})
     (item,) = asked_of(Preview("stream", (step,)), []).objects
-    assert item.body["spec"] == {"d": [{"name": "A"}]}
+    assert item["spec"] == {"d": [{"name": "A"}]}
 
 
 def test_a_record_that_this_version_cannot_read_has_no_pods() -> None:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from trainform import defaults
 from trainform.cluster.phases import Phase, PodState
 from trainform.errors import list_names
-from trainform.manifests.manifest import mapping
 
 if TYPE_CHECKING:
     from trainform.cluster.live_drift import Drift
@@ -135,34 +134,9 @@ class LiveFacts(Struct, frozen=True):
     """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None if it was not read."""
 
 
-class AppliedObject(Struct, frozen=True):
-    """An object as it was applied last. body: the whole object, without values that are secret or unknown."""
+class RequestedJob(Struct, frozen=True):
+    """A job whose facts are requested. body: the object as it was applied last. experiment: its name; "" for a job of
+    another program."""
 
     body: Mapping[str, Any]
-
-    @property
-    def kind(self) -> str:
-        """Kind of the object."""
-        return str(self.body.get("kind", ""))
-
-    @property
-    def name(self) -> str:
-        """Name of the object; "" if it has none."""
-        return str(mapping(self.body.get("metadata")).get("name", ""))
-
-    @property
-    def namespace(self) -> str:
-        """Namespace in its metadata; "" if there is none."""
-        return str(mapping(self.body.get("metadata")).get("namespace", ""))
-
-    @property
-    def api_version(self) -> str:
-        """GROUP/VERSION; the version alone for the core group."""
-        return str(self.body.get("apiVersion", ""))
-
-
-class RequestedJob(Struct, frozen=True):
-    """A job whose facts are requested. experiment: its name; "" for a job of another program."""
-
-    object: AppliedObject
     experiment: str = ""

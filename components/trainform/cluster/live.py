@@ -19,7 +19,6 @@ from trainform.cluster.api import ClusterApi, labelled, start_threads
 from trainform.cluster.facts import (
     NO_HOLDERS,
     OBJECTS,
-    AppliedObject,
     LiveFacts,
     LiveJob,
     LiveKueue,
@@ -30,12 +29,13 @@ from trainform.cluster.facts import (
 )
 from trainform.cluster.held import HeldPod, add_pods, add_queue_holders, free_node, held_by_job, pod_reader, priorities
 from trainform.cluster.live_drift import Drift, drift_of, utc_now
-from trainform.cluster.live_objects import Key, ObjectReader, path_of
+from trainform.cluster.live_objects import Key, ObjectReader, key_of, path_of
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import PodState, phase_of
 from trainform.errors import TrainformError, without_credentials
 from trainform.manifests.manifest import mapping
 
+Body = Mapping[str, Any]
 SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
 NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
@@ -76,11 +76,12 @@ class LiveReads:
         self.start_list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
 
     def facts(
-        self, jobs: Sequence[RequestedJob] = (), queues: Iterable[str] = (), objects: Sequence[AppliedObject] = ()
+        self, jobs: Sequence[RequestedJob] = (), queues: Iterable[str] = (), objects: Sequence[Body] = ()
     ) -> LiveFacts:
-        """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects."""
+        """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects from
+        what was applied last, without secret and unknown values."""
         self._list_in_namespaces(jobs)
-        keys = [*dict.fromkeys(map(self._key, [*objects, *(job.object for job in jobs)]))]
+        keys = [*dict.fromkeys(map(self.key, [*objects, *(job.body for job in jobs)]))]
         reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
         self._objects = dict(zip(keys, reads, strict=True))
         futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
@@ -89,9 +90,9 @@ class LiveReads:
 
     def _list_in_namespaces(self, jobs: Sequence[RequestedJob]) -> None:
         """Start to read the pods of these jobs, also those that have ended, and the quotas of their namespaces."""
-        self.namespaces = sorted({self._namespace, *(self.namespace_of(job.object) for job in jobs)})
+        self.namespaces = sorted({self._namespace, *(self.key(job.body)[2] for job in jobs)})
         for namespace in self.namespaces:
-            here = [job for job in jobs if self.namespace_of(job.object) == namespace]
+            here = [job for job in jobs if self.key(job.body)[2] == namespace]
             pods = path_of("Pod", namespace)
             if here:
                 self.start_list(f"pods of {namespace}", pods, pod_reader(), _selector(here))
@@ -110,12 +111,9 @@ class LiveReads:
 
     # --- results
 
-    def namespace_of(self, item: AppliedObject) -> str:
-        """Return the namespace of the object if its kind has one."""
-        return item.namespace or self._namespace
-
-    def _key(self, item: AppliedObject) -> Key:
-        return item.api_version, item.kind, self.namespace_of(item), item.name
+    def key(self, body: Body) -> Key:
+        """Return the key of an object, with the namespace that it has if its kind has one."""
+        return key_of(body, self._namespace)
 
     def _reason(self, future: Future[Any]) -> str:
         """Return why there is no result; "" if there is one."""
@@ -138,9 +136,9 @@ class LiveReads:
             return None
         return self._lists[name].result()
 
-    def object(self, item: AppliedObject) -> tuple[dict[str, Any] | None, str]:
+    def object(self, body: Body) -> tuple[dict[str, Any] | None, str]:
         """Return an object, or None and the reason, which is empty if the cluster has no such object."""
-        future = self._objects[self._key(item)]
+        future = self._objects[self.key(body)]
         reason = self._reason(future)
         return (None, reason) if reason else (future.result(), "")
 
@@ -166,7 +164,7 @@ def _stack_of_record(body: Mapping[str, Any]) -> str:
 
 
 def _facts(
-    reads: LiveReads, jobs: Sequence[RequestedJob], queues: frozenset[str], objects: Sequence[AppliedObject]
+    reads: LiveReads, jobs: Sequence[RequestedJob], queues: frozenset[str], objects: Sequence[Body]
 ) -> LiveFacts:
     now = utc_now()
     if reads.unreachable:
@@ -181,7 +179,7 @@ def _facts(
     waiting = {job: all_spelled(summed(each)) for job, each in gangs.items()}
     deployed = reads.result(RECORDS)
     drift, missing = _drift(reads, objects)
-    gone = [*missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
+    gone = [*missing, *(_shown(job.body) for job in jobs if reads.object(job.body) == (None, ""))]
     return LiveFacts(
         now,
         jobs=_jobs(reads, jobs),
@@ -199,16 +197,17 @@ def _facts(
     )
 
 
-def _shown(item: AppliedObject) -> str:
-    return f"{item.kind}/{item.name}"
+def _shown(body: Body) -> str:
+    _, kind, _, name = key_of(body)
+    return f"{kind}/{name}"
 
 
 def _jobs(reads: LiveReads, jobs: Sequence[RequestedJob]) -> tuple[LiveJob, ...] | None:
     found, unread = list[LiveJob](), False
     for job in jobs:
-        body, reason = reads.object(job.object)
+        body, reason = reads.object(job.body)
         if reason:
-            reads.not_read[_shown(job.object)] = reason
+            reads.not_read[_shown(job.body)] = reason
             unread = True
         elif body is not None:
             found.append(_job(reads, job, body))
@@ -216,13 +215,13 @@ def _jobs(reads: LiveReads, jobs: Sequence[RequestedJob]) -> tuple[LiveJob, ...]
 
 
 def _job(reads: LiveReads, job: RequestedJob, body: Mapping[str, Any]) -> LiveJob:
-    namespace = reads.namespace_of(job.object)
+    _, _, namespace, name = reads.key(job.body)
     pods = reads.result(f"pods of {namespace}")
-    own = [pod for pod in pods or () if pod.job == f"{namespace}/{job.object.name}"]
+    own = [pod for pod in pods or () if pod.job == f"{namespace}/{name}"]
     counts = Counter(pod.state for pod in own)
     started = min((pod.started for pod in own if pod.state == PodState.RUNNING and pod.started), default="")
     phase = phase_of(body, None if pods is None else counts)
-    return LiveJob(job.object.name, phase, started, dict(sorted(counts.items())))
+    return LiveJob(name, phase, started, dict(sorted(counts.items())))
 
 
 def _queues(reads: LiveReads, holding: list[HeldPod] | None) -> tuple[LiveQueue, ...] | None:
@@ -263,7 +262,7 @@ def _kueue(reads: LiveReads) -> LiveKueue | None:
     return budgets.kueue(*lists) if lists and len(lists) == len(found) else None
 
 
-def _drift(reads: LiveReads, objects: Sequence[AppliedObject]) -> tuple[tuple[Drift, ...] | None, list[str]]:
+def _drift(reads: LiveReads, objects: Sequence[Body]) -> tuple[tuple[Drift, ...] | None, list[str]]:
     """Return the drift of the objects (None if none of them could be read), and the objects that do not exist."""
     found, missing, reasons = list[Drift](), list[str](), list[str]()
     for item in objects:
@@ -273,7 +272,7 @@ def _drift(reads: LiveReads, objects: Sequence[AppliedObject]) -> tuple[tuple[Dr
         elif body is None:
             missing.append(_shown(item))
         else:
-            found += drift_of(item.body, body)
+            found += drift_of(item, body)
     if reasons:
         reads.not_read[OBJECTS] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
     return None if objects and len(reasons) == len(objects) else tuple(found), missing

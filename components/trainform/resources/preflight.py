@@ -14,7 +14,7 @@ from pulumi.runtime.settings import get_monitor
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.client import Cluster
 from trainform.cluster.identity import FIELD, identity_problem, place, refuse_another, unbound_note
-from trainform.cluster.live_objects import ObjectReader
+from trainform.cluster.live_objects import ObjectReader, key_of
 from trainform.cluster.outcome import Outcome, StackContext, object_key
 from trainform.console.lines import escaped
 from trainform.errors import ClusterError, InputError, Problem, TrainformError
@@ -132,8 +132,7 @@ def _refuse_another_context(api: ClusterApi, environment: Environment) -> None:
 def _is_here(reader: ObjectReader, outputs: Mapping[str, Any]) -> bool:
     """Return True if the cluster has this very object."""
     metadata = mapping(outputs.get("metadata"))
-    names = [str(each or "") for each in (metadata.get("namespace"), metadata.get("name"))]
-    live = reader.objects([(str(outputs.get("apiVersion")), str(outputs.get("kind")), names[0], names[1])])
+    live = reader.objects([key_of(outputs)])
     uids = [mapping(mapping(each.body).get("metadata")).get("uid") for each in live.values()]
     return metadata.get("uid") is not None and metadata["uid"] in uids
 

@@ -13,7 +13,7 @@ from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.judged import named
-from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
+from trainform.cluster.facts import LiveFacts, RequestedJob
 from trainform.cluster.phases import is_suspended as asks_for_no_pods
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
@@ -152,7 +152,7 @@ class Asked(Struct, frozen=True):
 
     jobs: tuple[RequestedJob, ...]
     queues: tuple[str, ...]
-    objects: tuple[AppliedObject, ...]
+    objects: tuple[dict[str, Any], ...]
 
 
 def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
@@ -172,9 +172,9 @@ def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
     return Asked(tuple(of_jobs), tuple(sorted(queues - {""})), tuple(map(applied, deployed)))
 
 
-def applied(state: State | None) -> AppliedObject:
+def applied(state: State | None) -> dict[str, Any]:
     """Return the object of the state as it was applied, without secret and unknown values."""
-    return AppliedObject(_without_hidden(body_of(state)))
+    return mapping(_without_hidden(body_of(state)))
 
 
 def _without_hidden(value: Any) -> Any:
@@ -191,10 +191,14 @@ def _is_hidden(value: Any) -> bool:
 # --- Secrets of jobs without a component, for which no preflight has looked
 
 
-def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[AppliedObject]:
+def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[dict[str, Any]]:
     """Return the Secrets that new pods name and the preview does not have: those to look for in the cluster."""
-    own = {applied(step.new).name for step in preview.steps if step.is_object and steps.kind(step) == steps.SECRET}
-    found: dict[tuple[str, str], AppliedObject] = {}
+    own = {
+        metadata_of(step.new).get("name")
+        for step in preview.steps
+        if step.is_object and steps.kind(step) == steps.SECRET
+    }
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     for job in jobs:
         if job.component is None and job.job is not None and places_pods(job):
             namespace = str(metadata_of(job.job.new).get("namespace", ""))
@@ -202,12 +206,13 @@ def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[AppliedO
                 for named in named_objects(template.spec):
                     if named.kind == "Secret" and not named.optional:
                         metadata = {"name": named.name, **({"namespace": namespace} if namespace else {})}
-                        body = {"apiVersion": "v1", "kind": named.kind, "metadata": metadata}
-                        found[namespace, named.name] = AppliedObject(body)
+                        secret = {"apiVersion": "v1", "kind": named.kind, "metadata": metadata}
+                        found[namespace, named.name] = secret
     return [secret for (_, name), secret in found.items() if name not in own]
 
 
-def missing_secrets(needed: Sequence[AppliedObject], live: LiveFacts | None) -> tuple[str, ...]:
+def missing_secrets(needed: Sequence[dict[str, Any]], live: LiveFacts | None) -> tuple[str, ...]:
     """Return the needed Secrets that the cluster does not have: `the Secret hf`."""
     missing = () if live is None else live.missing
-    return tuple(f"the Secret {secret.name}" for secret in needed if f"Secret/{secret.name}" in missing)
+    names = (secret["metadata"]["name"] for secret in needed)
+    return tuple(f"the Secret {name}" for name in names if f"Secret/{name}" in missing)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.admission import API_VERSION as QUEUE_API
-from trainform.cluster.facts import AppliedObject, LiveFacts
+from trainform.cluster.facts import LiveFacts
 from trainform.cluster.live import LiveReads
 from trainform.cluster.operators import KUEUE
 from trainform.manifests.manifest import CLAIM, mapping
@@ -49,10 +49,10 @@ def read_facts(snapshot: Snapshot, seconds: float) -> Facts:
         if snapshot.events_with(*EVICTIONS):
             selector = {"fieldSelector": "reason=Scheduled"}
             reads.start_list(PLACED, f"/api/v1/namespaces/{space}/events", _placed, selector)
-        live = reads.facts(objects=[
-            AppliedObject({"apiVersion": "v1", "kind": each.kind, "metadata": {"name": each.name}})
-            for each in named_by_pods(snapshot)
-        ])  # fmt: skip
+        needed = named_by_pods(snapshot)
+        live = reads.facts(
+            objects=[{"apiVersion": "v1", "kind": each.kind, "metadata": {"name": each.name}} for each in needed]
+        )
         positions, placed = dict(reads.result(POSITIONS) or ()), reads.result(PLACED) or ()
     own = {text_at(event, "involvedObject.name") for event in snapshot.events}
     return Facts(live, positions.get(gang), frozenset(node for pod, node in placed if pod in own))
