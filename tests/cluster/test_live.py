@@ -44,14 +44,13 @@ def test_the_phase_is_that_of_the_pods(read: Any) -> None:
 def test_queues_with_what_is_held_in_them(read: Any) -> None:
     pending = pod("late-123456", 0, "Pending", on=None)
     ended = pod("done-123456", 0, "Succeeded")
-    facts = read(cluster(pending, ended), queues=["default", "absent"])
-    (found,) = facts.queues
+    facts = read(cluster(pending, ended))
+    found, night = facts.queues
     assert (found.name, found.weight, found.capability) == ("default", 2, {GPU: "64"})
     each = {GPU: "8", "cpu": "8", "memory": "64Gi", "pods": "1"}
     assert found.holders == {f"{NAMESPACE}/{JOB}": each, f"team-b/{OTHER}": each}
     assert found.reclaimable
-    assert [(other.name, other.parent) for other in facts.other_queues] == [("night", "root")]
-    assert read(cluster(), queues=["night"]).other_queues[0].holders.keys() == found.holders.keys()
+    assert (night.name, night.parent, night.holders) == ("night", "root", {})
 
 
 def test_nodes_with_what_their_pods_ask_for(read: Any) -> None:
@@ -199,7 +198,7 @@ def test_the_data_of_a_secret_is_never_asked_for(read: Any) -> None:
 def test_what_this_account_may_not_read_is_said(read: Any) -> None:
     objects = cluster()
     objects.forbidden = frozenset({"nodes", "*/pods", "configmaps"})
-    wanted = {"jobs": [asked()], "queues": ["default"], "objects": [config_map()]}
+    wanted = {"jobs": [asked()], "objects": [config_map()]}
     facts = read(objects, **wanted)
     assert facts.nodes is None
     assert facts.drift is None
@@ -217,7 +216,7 @@ def test_what_this_account_may_not_read_is_said(read: Any) -> None:
 def test_without_pod_groups_nobody_knows_who_is_in_a_queue(read: Any) -> None:
     objects = cluster()
     objects.forbidden = frozenset({"podgroups"})
-    facts = read(objects, queues=["default"])
+    facts = read(objects)
     assert facts.queues[0].holders == {}
     assert facts.not_read == {NO_HOLDERS: "this account has no permission to list pod groups"}
 
@@ -226,7 +225,7 @@ def test_a_cluster_without_volcano_has_no_queues(read: Any) -> None:
     def answer(path: str) -> Any:
         return (404, "text/plain", b"404 page not found\n") if "volcano" in path else cluster()(path)
 
-    facts = read(answer, queues=["default"], jobs=[asked()])
+    facts = read(answer, jobs=[asked()])
     assert facts.queues == ()
     assert facts.missing == (f"Job/{JOB}",)
     assert facts.not_read == {}
@@ -236,7 +235,7 @@ def test_what_is_late_is_not_waited_for(read: Any) -> None:
     objects = cluster()
     objects.slow = {"nodes": 6.0, f"jobs/{JOB}": 6.0}
     begin = time.monotonic()
-    facts = read(objects, seconds=2.0, jobs=[asked()], queues=["default"])
+    facts = read(objects, seconds=2.0, jobs=[asked()])
     assert facts.nodes is None
     assert facts.jobs is None
     assert facts.not_read == {"nodes": "no answer within 2 s", f"Job/{JOB}": "no answer within 2 s"}
@@ -258,7 +257,7 @@ def test_lists_are_read_before_it_is_known_what_to_ask_for(tmp_path: Path, monke
                 "nodes", "podgroups", "pods", "queues",
             ]  # fmt: skip
             time.sleep(1.5)
-            facts = reads.facts([asked()], ["default"])
+            facts = reads.facts([asked()])
     assert facts.nodes
     assert facts.jobs
     assert facts.not_read == {"queues": "no answer within 0.5 s"}
@@ -269,7 +268,7 @@ def test_lists_are_read_before_it_is_known_what_to_ask_for(tmp_path: Path, monke
     [(WEB_PAGE, "does not answer as a Kubernetes API"), ((401, "application/json", b"{}"), "refuses the credentials")],
 )
 def test_a_server_that_is_no_cluster_is_one_reason(read: Any, answer: Any, reason: str) -> None:
-    facts = read(answer, jobs=[asked()], queues=["default"], objects=[asked().body])
+    facts = read(answer, jobs=[asked()], objects=[asked().body])
     assert (facts.jobs, facts.queues, facts.nodes, facts.drift, facts.missing) == (None, None, None, None, ())
     assert list(facts.not_read) == ["cluster"]
     assert reason in facts.not_read["cluster"]
@@ -278,7 +277,7 @@ def test_a_server_that_is_no_cluster_is_one_reason(read: Any, answer: Any, reaso
 def test_an_unreachable_cluster_is_one_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(tmp_path / "kubeconfig", monkeypatch, "http://me:s3cret@127.0.0.1:1", {"token": "t0ken"})
     with LiveReads(None, NAMESPACE) as reads:
-        facts = reads.facts([asked()], ["default"])
+        facts = reads.facts([asked()])
     assert list(facts.not_read) == ["cluster"]
     assert "Connection refused" in facts.not_read["cluster"]
     assert "s3cret" not in facts.not_read["cluster"]
@@ -328,7 +327,7 @@ def test_of_a_thousand_pods_little_is_kept(read: Any) -> None:
         ]
     )
     tracemalloc.start()
-    facts = read(objects, jobs=[asked()], queues=["default"])
+    facts = read(objects, jobs=[asked()])
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert facts.jobs[0].pods == {"running": 1024}

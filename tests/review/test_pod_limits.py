@@ -80,9 +80,9 @@ def quota(hard: dict[str, str], **parts: Any) -> dict[str, tuple[LiveQuota, ...]
         (4, {"queues": night(32, bert_77aa01=8)}, "later", "the queue night has 24 of 32 a800 left"),
         (4, {"queues": night(24), "steps": (WIDER,)}, "now", ""),
         (4, {"queues": night(24), "steps": (PATCHED,)}, "never", "the queue night may hold 24 a800"),
-        (2, {"queues": BELOW, "other_queues": TEAM}, "now", ""),
-        (3, {"queues": BELOW, "other_queues": TEAM}, "later", "the queue team has 16 of 24 a800 left"),
-        (4, {"queues": BELOW, "other_queues": TEAM}, "never", "the queue team may hold 24 a800"),
+        (2, {"queues": (*BELOW, *TEAM)}, "now", ""),
+        (3, {"queues": (*BELOW, *TEAM)}, "later", "the queue team has 16 of 24 a800 left"),
+        (4, {"queues": (*BELOW, *TEAM)}, "never", "the queue team may hold 24 a800"),
         (
             4,
             {"queues": night(32), "not_read": UNKNOWN},

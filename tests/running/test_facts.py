@@ -36,7 +36,7 @@ def test_nodes_queues_and_what_the_pods_name(facts_of: Any) -> None:
     objects = [node("node-0"), pod("bert-77aa01", 0), queue("night"), SECRET]
     found = facts_of(snapshot(JOB), ApiObjects(objects))
     assert [each.name for each in found.live.nodes] == ["node-0"]
-    assert {each.name for each in (*found.live.queues, *found.live.other_queues)} == {"night"}
+    assert [each.name for each in found.live.queues] == ["night"]
     assert found.live.missing == (f"ConfigMap/{JOB.plan.job}-launch",)
     assert (found.position, found.nodes, found.live.not_read) == (None, frozenset(), {})
     assert "Secret/hf" in facts_of(snapshot(JOB), ApiObjects(objects[:3])).live.missing

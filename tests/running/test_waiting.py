@@ -63,10 +63,10 @@ def test_nodes_that_other_jobs_hold_are_named_with_amounts_and_holders() -> None
 def test_room_that_belongs_to_the_queue_and_that_another_queue_uses() -> None:
     """Night and day have 16 of 32 a800 each."""
     job, day = made(**workers(2)), live_queue("day", bert_77aa01=32)
-    reason = only(snapshot(job), facts(*FULL, queues=NIGHT, other_queues=(day,)))
+    reason = only(snapshot(job), facts(*FULL, queues=(*NIGHT, day)))
     assert (reason.code, reason.holders) == ("queue-borrowed", (Holder(BERT, "32", "day"),))
     kept = structs.replace(day, reclaimable=False)
-    assert codes(snapshot(job), facts(*FULL, queues=NIGHT, other_queues=(kept,))) == ["nodes-full"]
+    assert codes(snapshot(job), facts(*FULL, queues=(*NIGHT, kept))) == ["nodes-full"]
 
 
 def test_a_gang_of_which_some_pods_have_no_place() -> None:

@@ -120,8 +120,6 @@ class LiveFacts(Struct, frozen=True):
     missing: tuple[str, ...] = ()
     """Objects in the state that the cluster does not have: Kind/NAME."""
     not_read: Mapping[str, str] = {}
-    other_queues: tuple[LiveQueue, ...] = ()
-    """All other queues of the cluster: the shares depend on them."""
     quotas: Mapping[str, tuple[LiveQuota, ...]] = {}
     """By namespace; a namespace without an entry was not read."""
     kueue: LiveKueue | None = None

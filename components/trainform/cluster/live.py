@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Self
 
@@ -75,18 +75,16 @@ class LiveReads:
         keep = labelled({defaults.ENVIRONMENT_LABEL: environment}, f"!{defaults.REVISION_LABEL}")
         self.start_list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
 
-    def facts(
-        self, jobs: Sequence[RequestedJob] = (), queues: Iterable[str] = (), objects: Sequence[Body] = ()
-    ) -> LiveFacts:
-        """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects from
-        what was applied last, without secret and unknown values."""
+    def facts(self, jobs: Sequence[RequestedJob] = (), objects: Sequence[Body] = ()) -> LiveFacts:
+        """Return the facts of these jobs, of all queues and nodes, and the drift of objects from what was applied last,
+        without secret and unknown values."""
         self._list_in_namespaces(jobs)
         keys = [*dict.fromkeys(map(self.key, [*objects, *(job.body for job in jobs)]))]
         reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
         self._objects = dict(zip(keys, reads, strict=True))
         futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
         concurrent.futures.wait(futures, timeout=self._seconds)
-        return _facts(self, jobs, frozenset(queues), objects)
+        return _facts(self, jobs, objects)
 
     def _list_in_namespaces(self, jobs: Sequence[RequestedJob]) -> None:
         """Start to read the pods of these jobs, also those that have ended, and the quotas of their namespaces."""
@@ -163,15 +161,12 @@ def _stack_of_record(body: Mapping[str, Any]) -> str:
 # --- facts
 
 
-def _facts(
-    reads: LiveReads, jobs: Sequence[RequestedJob], queues: frozenset[str], objects: Sequence[Body]
-) -> LiveFacts:
+def _facts(reads: LiveReads, jobs: Sequence[RequestedJob], objects: Sequence[Body]) -> LiveFacts:
     now = utc_now()
     if reads.unreachable:
         return LiveFacts(now, not_read={"cluster": reads.unreachable})
     pods = reads.result("pods", NO_HOLDERS)
     holding = None if pods is None else [pod for pod in pods if pod.holds]
-    every = _queues(reads, holding)
     gangs = defaultdict[str, list[Amounts]](list)  # they wait in a queue before their pods exist
     for group in reads.result("pod groups", NO_HOLDERS) or ():
         if group.requests:
@@ -183,8 +178,7 @@ def _facts(
     return LiveFacts(
         now,
         jobs=_jobs(reads, jobs),
-        queues=None if every is None else tuple(queue for queue in every if queue.name in queues),
-        other_queues=tuple(queue for queue in every or () if queue.name not in queues),
+        queues=_queues(reads, holding),
         nodes=_nodes(reads, holding),
         quotas=_quotas(reads, pods),
         kueue=_kueue(reads),

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from trainform import defaults
 from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.admission import QUEUE_LABEL
@@ -147,29 +145,21 @@ def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
 # --- what to read of the cluster
 
 
-class Asked(Struct, frozen=True):
-    """The objects to read of the cluster, for `cluster.live.LiveReads`."""
-
-    jobs: tuple[RequestedJob, ...]
-    queues: tuple[str, ...]
-    objects: tuple[dict[str, Any], ...]
-
-
-def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
-    """Return the jobs, queues and objects of the preview, without what the program only reads or creates."""
-    of_jobs = [
+def asked_of(
+    preview: Preview, jobs: Sequence[JobReview]
+) -> tuple[tuple[RequestedJob, ...], tuple[dict[str, Any], ...]]:
+    """Return the jobs and the objects of the preview, without what the program only reads or creates."""
+    of_jobs = (
         RequestedJob(applied(job.job.old), "" if job.before is None else str(job.before.experiment.get("name", "")))
         for job in jobs
         if job.job is not None and job.job.old is not None
-    ]
+    )
     deployed = (
         step.old
         for step in preview.steps
         if step.is_object and step.operation != "read" and step.old is not None and step.old.id is not None
     )
-    queues = {queue_of(job, after=after) for job in jobs for after in (False, True)}
-    queues |= {name for name, _ in queue_steps(preview)}
-    return Asked(tuple(of_jobs), tuple(sorted(queues - {""})), tuple(map(applied, deployed)))
+    return tuple(of_jobs), tuple(map(applied, deployed))
 
 
 def applied(state: State | None) -> dict[str, Any]:
