@@ -122,8 +122,8 @@ def test_what_env_names_exists(ask: Ask, project: Project, live: Live) -> None:
 def test_a_reviewer_without_rights(ask: Ask, project: Project, live: Live) -> None:
     reviewer = person(project, live, "reviewer", ["reviewer", "reader"])
     assert [*ask(reviewer, env=TOKEN).not_checked] == [
-        ("Job bert-000000", "this account has no permission for a dry run (verb patch of jobs)"),
         ("Secret hf", "this account has no permission to read it"),
+        ("Job bert-000000", "this account has no permission for a dry run (verb patch of jobs)"),
     ]
     assert findings(ask, account=reviewer, roles={"worker": patched(hostAliases=[{"ip": "9.9"}])})
     project.experiment(
