@@ -9,7 +9,7 @@ import pytest
 
 from tests.cluster.test_client import use
 from tests.support.websites import website
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import ClusterApi
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
@@ -47,7 +47,7 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: frozenset
     with website(MISSING) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         with pytest.raises(ClusterError) as caught:
-            check_job(Cluster(None), plan, job_manifests(plan), (), (), StackContext(declared=declared))
+            check_job(ClusterApi(None), plan, job_manifests(plan), (), (), StackContext(declared=declared))
     return caught.value.findings
 
 

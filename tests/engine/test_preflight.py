@@ -15,7 +15,7 @@ from tests.engine.refusing import LABEL, REASON, refusing
 from tests.engine.test_rights import person
 from tests.support.documents import blocks_of
 from tests.support.repository import ROOT
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import ClusterApi
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
@@ -38,7 +38,7 @@ def ask(project: Project, monkeypatch: pytest.MonkeyPatch) -> Ask:
         namespace = {"name": project.namespace}
         environment = Environment.model_validate({"name": "dev", "namespace": namespace})
         plan = draft_plan(Experiment.model_validate(data), environment)
-        with closing(Cluster("dev-cluster")) as cluster:
+        with closing(ClusterApi("dev-cluster")) as cluster:
             return check_job(cluster, plan, job_manifests(plan), ("jobs.batch.volcano.sh",), (), StackContext())
 
     return asking

@@ -41,12 +41,12 @@ ASK = """\
 from trainform.cluster.operators import operators
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_objects
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import ClusterApi
 from trainform.errors import ClusterError
 
 try:
     absent = tuple(f"nothings.{each.domain}" for found in operators().values() for each in found)
-    check_objects(Cluster("dev-cluster"), [], absent, StackContext())
+    check_objects(ClusterApi("dev-cluster"), [], absent, StackContext())
 except ClusterError as error:
     print(error)
 """

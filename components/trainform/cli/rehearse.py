@@ -167,12 +167,12 @@ def _planned_workload(job: RenderedJob, processes: int) -> tuple[Plan, Workload]
 
 def _live_workload(job: RenderedJob) -> tuple[Plan, Workload]:
     """Return the plan, and the pods that the cluster's controller made of it."""
-    from trainform.cluster.client import Cluster
+    from trainform.cluster.api import ClusterApi
     from trainform.cluster.identity import refuse_another
     from trainform.local.rehearsal.sources import workload_of_cluster
 
-    cluster = Cluster(job.plan.context)
-    refuse_another(cluster.api, job.environment)
+    cluster = ClusterApi(job.plan.context)
+    refuse_another(cluster, job.environment)
     return job.plan, workload_of_cluster(cluster, job.plan)
 
 

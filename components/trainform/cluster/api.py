@@ -90,10 +90,10 @@ class ClusterApi:
     Several threads can use it. It decodes plain JSON: lightkube's decoder is not thread-safe.
     """
 
-    def __init__(self, context: str | None, seconds: float | None) -> None:
+    def __init__(self, context: str | None, seconds: float | None = 2.0 * defaults.CONNECT_SECONDS) -> None:
         """seconds: how long a request waits for each part of its answer; None: until the connection is closed."""
         self.config = choose_config(context)
-        self.server = shown_server(self.config.cluster.server)
+        self.name, self.server = cluster_name(context), shown_server(self.config.cluster.server)
         self._context = context
         try:
             self._client = httpx2.Client(
@@ -130,6 +130,14 @@ class ClusterApi:
     def get(self, path: str, metadata_only: bool = False) -> Answer:
         """Return the response for a path. `metadata_only`: without the object's content."""
         return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {})
+
+    def read(self, path: str) -> Answer:
+        """Return the response for an object, which may be missing or forbidden. Raises `NotReadError` for another
+        refusal: then the object is unknown."""
+        answer = self.get(path)
+        if answer.found or answer.missing or answer.forbidden:
+            return answer
+        raise refusal(answer, f"read {path}")
 
     def text(self, path: str, parameters: Mapping[str, str]) -> str:
         """Return the text behind a path, such as a log. Raises `NotReadError` if the cluster refuses it."""

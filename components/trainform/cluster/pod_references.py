@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from trainform import defaults
 from trainform.cluster.api import Answer
 from trainform.cluster.field_places import Place, experiment_field
 from trainform.cluster.live_objects import path_of
@@ -28,6 +29,7 @@ _CREATE = {"Secret": "secret generic", "ConfigMap": "configmap"}
 _FIXES = {
     "ServiceAccount": "create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name",
     "PriorityClass": "add it to priority_classes of the environment, or remove it",
+    "LocalQueue": "name an existing one (kubectl get localqueues), or ask the platform team for it",
     "WorkloadPriorityClass": "name an existing one (kubectl get workloadpriorityclasses), or ask the platform team",
     CLAIM: "correct its name, add it to claims of the environment, or write `size:` to create a new one",
 }
@@ -70,6 +72,7 @@ def _field_references(plan: Plan) -> Iterator[Reference]:
         ("ServiceAccount", plan.service_account, "service_account"),
         ("PriorityClass", plan.priority_class, "priority_class"),
         ("WorkloadPriorityClass", plan.workload_priority, "priority_class"),
+        ("LocalQueue", plan.queue.name if plan.admission == defaults.KUEUE else None, "queue"),
     ):
         if name is not None:
             yield Reference(kind, name, (), path)

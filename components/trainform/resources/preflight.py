@@ -12,7 +12,6 @@ from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.settings import get_monitor
 
 from trainform.cluster.api import ClusterApi
-from trainform.cluster.client import Cluster
 from trainform.cluster.identity import FIELD, identity_problem, place, refuse_another, unbound_note
 from trainform.cluster.live_objects import ObjectReader, key_of
 from trainform.cluster.outcome import Outcome, StackContext, object_key
@@ -31,19 +30,19 @@ def mocked() -> bool:
     return isinstance(get_monitor(), MockMonitor)
 
 
-def preflight(check: Callable[[Cluster, StackContext], Outcome], environment: Environment) -> Outcome:
+def preflight(check: Callable[[ClusterApi, StackContext], Outcome], environment: Environment) -> Outcome:
     """Run the check on the environment's live cluster and return its result, which is empty under mocks. Raise
     ClusterError with everything that the check finds. Before that, InputError if the environment is bound to another
     cluster."""
     if mocked():
         return Outcome()
     with ThreadPoolExecutor(1) as beside:
-        connecting = beside.submit(Cluster, environment.cluster.context)
+        connecting = beside.submit(ClusterApi, environment.cluster.context)
         _state()  # the engine reads it while the client is imported
         cluster = connecting.result()
-    refuse_another(cluster.api, environment)
-    _refuse_moved(cluster.api, environment)
-    _show_once(unbound_note(cluster.api, environment))
+    refuse_another(cluster, environment)
+    _refuse_moved(cluster, environment)
+    _show_once(unbound_note(cluster, environment))
     return check(cluster, _stack(environment))
 
 
