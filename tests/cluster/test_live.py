@@ -164,7 +164,7 @@ def service(**spec: Any) -> dict[str, Any]:
 
 def test_an_object_that_is_gone_is_missing(read: Any) -> None:
     gone = asked("sdxl-lora-0ff1ce")
-    facts = read(cluster(), jobs=[gone], objects=[gone.body, service(clusterIP="None")])
+    facts = read(cluster(), jobs=[gone], objects=[gone, service(clusterIP="None")])
     assert facts.jobs == ()
     assert facts.missing == ("Job/sdxl-lora-0ff1ce", "Service/sdxl-lora")
     assert facts.drift == ()
@@ -268,7 +268,7 @@ def test_lists_are_read_before_it_is_known_what_to_ask_for(tmp_path: Path, monke
     [(WEB_PAGE, "does not answer as a Kubernetes API"), ((401, "application/json", b"{}"), "refuses the credentials")],
 )
 def test_a_server_that_is_no_cluster_is_one_reason(read: Any, answer: Any, reason: str) -> None:
-    facts = read(answer, jobs=[asked()], objects=[asked().body])
+    facts = read(answer, jobs=[asked()], objects=[asked()])
     assert (facts.jobs, facts.queues, facts.nodes, facts.drift, facts.missing) == (None, None, None, None, ())
     assert list(facts.not_read) == ["cluster"]
     assert reason in facts.not_read["cluster"]

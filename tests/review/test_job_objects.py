@@ -22,8 +22,7 @@ def changed() -> JobReview:
 def test_what_to_ask_the_cluster() -> None:
     job, queue = changed(), queue_step("share", {"weight": 1}, {"weight": 2})
     (wanted,), objects = asked_of(context(job, steps=(queue,)).preview, [job])
-    assert wanted.experiment == "sdxl-lora"
-    assert (wanted.body["kind"], wanted.body["metadata"]["name"]) == ("Job", job.before.job)  # type: ignore[union-attr]
+    assert (wanted["kind"], wanted["metadata"]["name"]) == ("Job", job.before.job)  # type: ignore[union-attr]
     kinds = [(item["kind"], item["metadata"]["name"]) for item in objects]
     assert ("Queue", "share") in kinds
     assert ("Job", job.before.job) in kinds  # type: ignore[union-attr]
@@ -32,7 +31,7 @@ def test_what_to_ask_the_cluster() -> None:
 
 def test_a_job_that_does_not_exist_yet_is_not_asked_for() -> None:
     job = job_review(None, rendered(CLUSTER, **workers(2)))
-    assert asked_of(context(job).preview, [job]) == ((), ())
+    assert asked_of(context(job).preview, [job]) == ([], [])
 
 
 def service(operation: str, identity: str | None = "ai-namespace/sdxl-lora", **data: object) -> Step:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -130,11 +130,3 @@ class LiveFacts(Struct, frozen=True):
     """The requests of each job's pods that have no node yet, by job (NAMESPACE/NAME)."""
     deployed: frozenset[str] | None = None
     """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None if it was not read."""
-
-
-class RequestedJob(Struct, frozen=True):
-    """A job whose facts are requested. body: the object as it was applied last. experiment: its name; "" for a job of
-    another program."""
-
-    body: Mapping[str, Any]
-    experiment: str = ""

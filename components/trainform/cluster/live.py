@@ -25,7 +25,6 @@ from trainform.cluster.facts import (
     LiveNode,
     LiveQueue,
     LiveQuota,
-    RequestedJob,
 )
 from trainform.cluster.held import HeldPod, add_pods, add_queue_holders, free_node, held_by_job, pod_reader, priorities
 from trainform.cluster.live_drift import Drift, drift_of, utc_now
@@ -75,22 +74,22 @@ class LiveReads:
         keep = labelled({defaults.ENVIRONMENT_LABEL: environment}, f"!{defaults.REVISION_LABEL}")
         self.start_list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
 
-    def facts(self, jobs: Sequence[RequestedJob] = (), objects: Sequence[Body] = ()) -> LiveFacts:
+    def facts(self, jobs: Sequence[Body] = (), objects: Sequence[Body] = ()) -> LiveFacts:
         """Return the facts of these jobs, of all queues and nodes, and the drift of objects from what was applied last,
         without secret and unknown values."""
         self._list_in_namespaces(jobs)
-        keys = [*dict.fromkeys(map(self.key, [*objects, *(job.body for job in jobs)]))]
+        keys = [*dict.fromkeys(map(self.key, [*objects, *jobs]))]
         reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
         self._objects = dict(zip(keys, reads, strict=True))
         futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
         concurrent.futures.wait(futures, timeout=self._seconds)
         return _facts(self, jobs, objects)
 
-    def _list_in_namespaces(self, jobs: Sequence[RequestedJob]) -> None:
+    def _list_in_namespaces(self, jobs: Sequence[Body]) -> None:
         """Start to read the pods of these jobs, also those that have ended, and the quotas of their namespaces."""
-        self.namespaces = sorted({self._namespace, *(self.key(job.body)[2] for job in jobs)})
+        self.namespaces = sorted({self._namespace, *(self.key(job)[2] for job in jobs)})
         for namespace in self.namespaces:
-            here = [job for job in jobs if self.key(job.body)[2] == namespace]
+            here = [job for job in jobs if self.key(job)[2] == namespace]
             pods = path_of("Pod", namespace)
             if here:
                 self.start_list(f"pods of {namespace}", pods, pod_reader(), _selector(here))
@@ -148,10 +147,13 @@ class LiveReads:
         return self._reason(self._reader) or (reasons[0] if len(set(reasons)) == 1 else "")
 
 
-def _selector(jobs: Sequence[RequestedJob]) -> dict[str, str]:
+def _selector(jobs: Sequence[Body]) -> dict[str, str]:
     """Return the selector of the pods of these jobs; of any pod if one of the jobs is not of an experiment."""
-    names = sorted({job.experiment for job in jobs})
-    return {} if "" in names else labelled(None, f"{defaults.NAME_LABEL} in ({','.join(names)})")
+    labels = [mapping(mapping(job.get("metadata")).get("labels")) for job in jobs]
+    if not all(defaults.MANAGED_BY.items() <= each.items() for each in labels):
+        return {}
+    names = sorted({str(each[defaults.NAME_LABEL]) for each in labels})
+    return labelled(None, f"{defaults.NAME_LABEL} in ({','.join(names)})")
 
 
 def _stack_of_record(body: Mapping[str, Any]) -> str:
@@ -161,7 +163,7 @@ def _stack_of_record(body: Mapping[str, Any]) -> str:
 # --- facts
 
 
-def _facts(reads: LiveReads, jobs: Sequence[RequestedJob], objects: Sequence[Body]) -> LiveFacts:
+def _facts(reads: LiveReads, jobs: Sequence[Body], objects: Sequence[Body]) -> LiveFacts:
     now = utc_now()
     if reads.unreachable:
         return LiveFacts(now, not_read={"cluster": reads.unreachable})
@@ -174,7 +176,7 @@ def _facts(reads: LiveReads, jobs: Sequence[RequestedJob], objects: Sequence[Bod
     waiting = {job: all_spelled(summed(each)) for job, each in gangs.items()}
     deployed = reads.result(RECORDS)
     drift, missing = _drift(reads, objects)
-    gone = [*missing, *(_shown(job.body) for job in jobs if reads.object(job.body) == (None, ""))]
+    gone = [*missing, *(_shown(job) for job in jobs if reads.object(job) == (None, ""))]
     return LiveFacts(
         now,
         jobs=_jobs(reads, jobs),
@@ -196,20 +198,20 @@ def _shown(body: Body) -> str:
     return f"{kind}/{name}"
 
 
-def _jobs(reads: LiveReads, jobs: Sequence[RequestedJob]) -> tuple[LiveJob, ...] | None:
+def _jobs(reads: LiveReads, jobs: Sequence[Body]) -> tuple[LiveJob, ...] | None:
     found, unread = list[LiveJob](), False
     for job in jobs:
-        body, reason = reads.object(job.body)
+        body, reason = reads.object(job)
         if reason:
-            reads.not_read[_shown(job.body)] = reason
+            reads.not_read[_shown(job)] = reason
             unread = True
         elif body is not None:
             found.append(_job(reads, job, body))
     return None if unread and not found else tuple(found)
 
 
-def _job(reads: LiveReads, job: RequestedJob, body: Mapping[str, Any]) -> LiveJob:
-    _, _, namespace, name = reads.key(job.body)
+def _job(reads: LiveReads, job: Body, body: Body) -> LiveJob:
+    _, _, namespace, name = reads.key(job)
     pods = reads.result(f"pods of {namespace}")
     own = [pod for pod in pods or () if pod.job == f"{namespace}/{name}"]
     counts = Counter(pod.state for pod in own)

@@ -14,7 +14,7 @@ from pulumi.runtime.settings import get_monitor
 from trainform.cluster.api import ClusterApi
 from trainform.cluster.identity import FIELD, identity_problem, place, refuse_another, unbound_note
 from trainform.cluster.live_objects import ObjectReader, key_of
-from trainform.cluster.outcome import Outcome, StackContext, object_key
+from trainform.cluster.outcome import Outcome, StackContext
 from trainform.console.lines import escaped
 from trainform.errors import ClusterError, InputError, Problem, TrainformError
 from trainform.manifests.manifest import CLAIM, mapping
@@ -55,7 +55,7 @@ def _stack(environment: Environment) -> StackContext:
         *((("Namespace", environment.namespace.name),) if environment.namespace.create else ()),
     }
     applied = {
-        object_key(inputs): inputs
+        key_of(inputs): inputs
         for inputs in (mapping(outputs.get("__inputs")) for outputs in _objects_in_state())
         if mapping(inputs.get("metadata")).get("name")
     }

@@ -11,7 +11,7 @@ from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.judged import named
-from trainform.cluster.facts import LiveFacts, RequestedJob
+from trainform.cluster.facts import LiveFacts
 from trainform.cluster.phases import is_suspended as asks_for_no_pods
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
@@ -145,21 +145,15 @@ def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
 # --- what to read of the cluster
 
 
-def asked_of(
-    preview: Preview, jobs: Sequence[JobReview]
-) -> tuple[tuple[RequestedJob, ...], tuple[dict[str, Any], ...]]:
+def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the jobs and the objects of the preview, without what the program only reads or creates."""
-    of_jobs = (
-        RequestedJob(applied(job.job.old), "" if job.before is None else str(job.before.experiment.get("name", "")))
-        for job in jobs
-        if job.job is not None and job.job.old is not None
-    )
     deployed = (
         step.old
         for step in preview.steps
         if step.is_object and step.operation != "read" and step.old is not None and step.old.id is not None
     )
-    return tuple(of_jobs), tuple(map(applied, deployed))
+    old = (job.job.old for job in jobs if job.job is not None and job.job.old is not None)
+    return [*map(applied, old)], [*map(applied, deployed)]
 
 
 def applied(state: State | None) -> dict[str, Any]:
@@ -188,17 +182,18 @@ def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[dict[str
         for step in preview.steps
         if step.is_object and steps.kind(step) == steps.SECRET
     }
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for job in jobs:
-        if job.component is None and job.job is not None and places_pods(job):
-            namespace = str(metadata_of(job.job.new).get("namespace", ""))
-            for template in steps.templates(job.job, job.job.new):
-                for named in named_objects(template.spec):
-                    if named.kind == "Secret" and not named.optional:
-                        metadata = {"name": named.name, **({"namespace": namespace} if namespace else {})}
-                        secret = {"apiVersion": "v1", "kind": named.kind, "metadata": metadata}
-                        found[namespace, named.name] = secret
-    return [secret for (_, name), secret in found.items() if name not in own]
+    new = [job.job for job in jobs if job.component is None and job.job is not None and places_pods(job)]
+    found = {
+        (metadata_of(step.new).get("namespace"), each.name): each.kind
+        for step in new
+        for template in steps.templates(step, step.new)
+        for each in named_objects(template.spec)
+        if each.kind == steps.SECRET and not each.optional and each.name not in own
+    }
+    return [
+        {"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace, "name": name}}
+        for (namespace, name), kind in found.items()
+    ]
 
 
 def missing_secrets(needed: Sequence[dict[str, Any]], live: LiveFacts | None) -> tuple[str, ...]:
