@@ -37,7 +37,8 @@ def named(*expected: str, backend: str = "volcano", worker: Any = (), **parts: A
     )
     manifests = job_manifests(plan)
     made = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
-    return references(plan, BACKENDS[backend].templates(plan, manifests), made, expected)
+    found = references(plan, BACKENDS[backend].templates(plan, manifests), made, expected)
+    return [each for each in found if each != Reference("Queue", "default", (), "queue")]
 
 
 @pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer", "kubeflow"])
@@ -78,6 +79,14 @@ def test_volumes_of_the_experiment() -> None:
         Reference("PersistentVolumeClaim", "tuning", (), "storage.data", as_files=True),
         Reference("ConfigMap", "tuning", (), "storage.nccl", as_files=True),
         Reference("Secret", "hub", (), "storage.hub", as_files=True),
+    }
+
+
+def test_fields_with_one_name() -> None:
+    assert {*named(queue="night", priority_class="urgent", service_account="trainer")} == {
+        Reference("Queue", "night", (), "queue"),
+        Reference("PriorityClass", "urgent", (), "priority_class"),
+        Reference("ServiceAccount", "trainer", (), "service_account"),
     }
 
 

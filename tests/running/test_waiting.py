@@ -175,7 +175,7 @@ def test_a_controller_that_does_not_run() -> None:
     silent = snapshot(JOB, job={**job, "status": {"state": {"lastTransitionTime": None}}}, gang=None)
     reason = only(silent, facts(*NODES, queues=NIGHT))
     assert (reason.code, reason.object) == ("silent", "Deployment/volcano-controllers")
-    assert "-n volcano-system" in reason.fix
+    assert reason.text == "the controller volcano-system/volcano-controllers has done nothing with the job"
     assert codes(structs.replace(silent, read_at="2026-11-27T14:00:20Z")) == []
 
 

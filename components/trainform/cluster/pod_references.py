@@ -19,16 +19,18 @@ from trainform.manifests.ssh_files import REQUIRED_FILES
 from trainform.manifests.templates import NamedObject, Template, named_objects
 from trainform.plan.model import Plan
 
-_CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass", "WorkloadPriorityClass")
+_CLUSTER_SCOPED = ("PriorityClass", "Queue", "RuntimeClass", "WorkloadPriorityClass")
 _POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",
     "priorityClassName": "PriorityClass",
     "runtimeClassName": "RuntimeClass",
 }
+_QUEUES = {defaults.VOLCANO: "Queue", defaults.KUEUE: "LocalQueue"}
 _CREATE = {"Secret": "secret generic", "ConfigMap": "configmap"}
 _FIXES = {
     "ServiceAccount": "create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name",
     "PriorityClass": "add it to priority_classes of the environment, or remove it",
+    "Queue": "correct its name (kubectl get queues.scheduling.volcano.sh), or ask its owner to create it",
     "LocalQueue": "name an existing one (kubectl get localqueues), or ask the platform team for it",
     "WorkloadPriorityClass": "name an existing one (kubectl get workloadpriorityclasses), or ask the platform team",
     CLAIM: "correct its name, add it to claims of the environment, or write `size:` to create a new one",
@@ -72,9 +74,9 @@ def _field_references(plan: Plan) -> Iterator[Reference]:
         ("ServiceAccount", plan.service_account, "service_account"),
         ("PriorityClass", plan.priority_class, "priority_class"),
         ("WorkloadPriorityClass", plan.workload_priority, "priority_class"),
-        ("LocalQueue", plan.queue.name if plan.admission == defaults.KUEUE else None, "queue"),
+        (_QUEUES.get(plan.admission, ""), plan.queue.name if plan.queue.request is None else None, "queue"),
     ):
-        if name is not None:
+        if kind and name is not None:
             yield Reference(kind, name, (), path)
     for role in plan.roles:
         for checkout in role.checkouts:

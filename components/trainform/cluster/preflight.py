@@ -53,7 +53,7 @@ def check_job(
     checks: list[Callable[[], Outcome]] = [
         partial(_crds, cluster, crds, plan.operator),
         partial(_namespace, cluster, namespace, plan.namespace, plan.environment, stack),
-        partial(_queue, cluster, plan, stack),
+        partial(_queue, cluster, plan),
         partial(_references, cluster, plan, named, stack),
         *(partial(_existing_object, cluster, existing) for existing in BACKENDS[plan.backend].existing(plan)),
     ]
@@ -292,18 +292,16 @@ QUEUES = "Volcano"
 UNOPENED_FIX = "look at the volcano-controllers deployment and its log"
 
 
-def _queue(cluster: ClusterApi, plan: Plan, stack: StackContext) -> Outcome:
+def _queue(cluster: ClusterApi, plan: Plan) -> Outcome:
     """Check that Volcano's queue of the job is open. The state of a new queue is empty until its controller sets it."""
     if plan.queue.request is not None or plan.admission != defaults.VOLCANO:
         return Outcome()
     name, deadline = plan.queue.name, time.monotonic() + defaults.QUEUE_OPEN_SECONDS
     while True:
         found = cluster.read(path_of("Queue", name=name))
-        state = mapping(found.body.get("status")).get("state", "") if found.found else ""
-        if found.forbidden or state == "Open":
+        state = mapping(found.body.get("status")).get("state", "")
+        if not found.found or state == "Open":
             return Outcome()
-        if found.missing:
-            return refused(f"the queue {name} does not exist", _missing_queue_fix(name, plan.environment, stack))
         if state:
             reason = f"the queue {name} is {state}, and {QUEUES} accepts jobs only in an open queue"
             return refused(reason, f"open it: vcctl queue operate --action open --name {name}")
@@ -311,17 +309,6 @@ def _queue(cluster: ClusterApi, plan: Plan, stack: StackContext) -> Outcome:
             unset = f"the queue {name} has no state after {defaults.QUEUE_OPEN_SECONDS} s"
             return refused(f"{unset}: {QUEUES}'s controller has not opened it", UNOPENED_FIX)
         time.sleep(1)
-
-
-def _missing_queue_fix(name: str, environment: str, stack: StackContext) -> str:
-    if name == defaults.QUEUE:
-        fix = "look at the volcano-scheduler deployment and its log: it creates this queue when it starts"
-    else:
-        fix = (
-            f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its "
-            "owner to create it"
-        )
-    return stack.fix("Queue", name, environment, fix)
 
 
 def _references(cluster: ClusterApi, plan: Plan, named: Sequence[Reference], stack: StackContext) -> Outcome:

@@ -17,7 +17,7 @@ from trainform.manifests.templates import NamedObject, named_objects
 from trainform.review.context import JobReview
 from trainform.review.job_objects import templates_of
 from trainform.review.preview import State, Step
-from trainform.running.snapshot import Body, Snapshot, name_of, text_at
+from trainform.running.snapshot import Snapshot, name_of, text_at
 
 EVICTIONS = ("Evict", "Preempted")  # events of Volcano's scheduler, and of Kubernetes'
 MADE_FIRST = ("Secret", "ConfigMap", CLAIM)  # kinds that must exist before a pod that names them starts
@@ -71,14 +71,17 @@ def review_of(snapshot: Snapshot) -> JobReview:
     """Return the job as a review of its creation has it, for the arithmetic of `review`."""
     job = {} if snapshot.job is None else snapshot.job
     gang = [{"apiVersion": QUEUE_API, "kind": "PodGroup", **snapshot.gang}] if snapshot.gang else []
-    steps = [_creation(body) for body in (job, *(gang if snapshot.admission == defaults.VOLCANO else ()))]
+    steps = [
+        Step(
+            "create",
+            str(index),
+            f"kubernetes:{body.get('apiVersion')}:{body.get('kind')}",
+            name_of(body),
+            new=State(body),
+        )
+        for index, body in enumerate((job, *(gang if snapshot.admission == defaults.VOLCANO else ())))
+    ]
     return JobReview(snapshot.target.experiment, None, steps[0], None, snapshot.record, tuple(steps))
-
-
-def _creation(body: Body) -> Step:
-    name = str(mapping(body.get("metadata")).get("name", ""))
-    kind = f"kubernetes:{body.get('apiVersion')}:{body.get('kind')}"
-    return Step("create", f"{kind}::{name}", kind, name, new=State(body))
 
 
 def named_by_pods(snapshot: Snapshot) -> list[NamedObject]:

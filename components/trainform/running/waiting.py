@@ -257,9 +257,8 @@ def _silent(case: Case) -> Iterator[Reason]:
     elif reported(mapping(value_at(job, "status"))):
         return
     for silent in operators[:1]:
-        namespace, _, name = silent.controller.partition("/")
-        fix = f"look at `kubectl get deployment {name} -n {namespace}`"
-        yield _reason("silent", f"{silent.project} has done nothing with the job", f"Deployment/{name}", fix)
+        text = f"the controller {silent.controller} has done nothing with the job"
+        yield _reason("silent", text, f"Deployment/{silent.controller.partition('/')[2]}")
 
 
 def _scheduler(case: Case) -> Iterator[Reason]:
