@@ -16,8 +16,10 @@ from tests.cluster.test_client import use
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
 from tests.support.websites import WEB_PAGE, website
-from trainform.cluster.facts import NO_HOLDERS
+from trainform.cluster.facts import NO_HOLDERS, LiveKueue
 from trainform.cluster.live import LiveReads
+
+NO_KUEUE = LiveKueue({}, ())
 
 
 def test_a_running_job_with_its_pods(read: Any) -> None:
@@ -135,7 +137,7 @@ def test_the_queues_of_kueue(read: Any) -> None:
         workload("bert-77aa01", "False"),
         workload("mnist-0a1b2c", "True"),
     )
-    assert read(objects).kueue is None
+    assert read(objects).kueue == NO_KUEUE
     found = read(objects, kueue=True).kueue
     alone, below, research = found.cluster_queues
     assert below.nested, "the cohort all lends to it"
@@ -147,7 +149,7 @@ def test_the_queues_of_kueue(read: Any) -> None:
     assert research.holders == {f"{NAMESPACE}/bert-77aa01": {GPU: "16"}}
     objects.forbidden = frozenset({"cohorts"})
     facts = read(objects, kueue=True)
-    assert (facts.kueue, facts.not_read) == (None, {"cohorts": "this account has no permission to list cohorts"})
+    assert (facts.kueue, facts.not_read) == (NO_KUEUE, {"cohorts": "this account has no permission to list cohorts"})
 
 
 # --- objects

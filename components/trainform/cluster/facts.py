@@ -122,8 +122,7 @@ class LiveFacts(Struct, frozen=True):
     not_read: Mapping[str, str] = {}
     quotas: Mapping[str, tuple[LiveQuota, ...]] = {}
     """By namespace; a namespace without an entry was not read."""
-    kueue: LiveKueue | None = None
-    """None if it was not read."""
+    kueue: LiveKueue = LiveKueue({}, ())
     priorities: Mapping[str, int] = {}
     """The priority of the pods that hold something, by job (NAMESPACE/NAME)."""
     waiting: Mapping[str, Mapping[str, str]] = {}

@@ -252,10 +252,10 @@ def _quotas(reads: LiveReads, pods: list[HeldPod] | None) -> dict[str, tuple[Liv
     return quotas
 
 
-def _kueue(reads: LiveReads) -> LiveKueue | None:
-    found = [reads.result(name) for name in reads.kueue]
-    lists = [items for items in found if items is not None]
-    return budgets.kueue(*lists) if lists and len(lists) == len(found) else None
+def _kueue(reads: LiveReads) -> LiveKueue:
+    """Return the queues of Kueue; none if one of the lists was not read."""
+    lists = [items for name in reads.kueue if (items := reads.result(name)) is not None]
+    return budgets.kueue(*lists) if len(lists) == len(budgets.KUEUE_LISTS) else LiveKueue({}, ())
 
 
 def _drift(reads: LiveReads, objects: Sequence[Body]) -> tuple[tuple[Drift, ...] | None, list[str]]:

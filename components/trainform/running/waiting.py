@@ -290,12 +290,12 @@ def preemption(snapshot: Snapshot, facts: Facts = UNREAD) -> str:
 
 
 def _by_kueue(snapshot: Snapshot, facts: Facts) -> tuple[str, str]:
-    evicted, kueue = condition(snapshot.gang, "Evicted"), facts.live.kueue
+    evicted = condition(snapshot.gang, "Evicted")
     if evicted.get("status") != "True":
         return "", ""
     at, message = text_at(evicted, "lastTransitionTime"), text_at(evicted, "message")
     preemptor, when = _PREEMPTOR.search(message), clock(at, snapshot.read_at)
-    job = kueue.jobs.get(preemptor[1]) if kueue and preemptor else None
+    job = preemptor and facts.live.kueue.jobs.get(preemptor[1])
     return at, f"preempted at {when} by {job}" if job else f"evicted at {when} by Kueue: {_line(message)}"
 
 
