@@ -142,8 +142,7 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
 
 
 def _cost(snapshot: Snapshot, accelerators: Mapping[str, int], started: str, ended: str) -> Cost | None:
-    environment = snapshot.target.environment
-    hourly = hourly_cost(accelerators, environment) if accelerators.keys() <= environment.accelerators.keys() else None
+    hourly = hourly_cost(accelerators, snapshot.target.environment)
     seconds = seconds_between(started, ended if ended else snapshot.read_at)
     if hourly is None or seconds is None:
         return None
