@@ -312,19 +312,3 @@ def test_a_problem_in_every_environment_is_told_once(tmp_path: Path) -> None:
     err = run("check", str(file), "-e", "dev", "-e", str(other))[2]
     assert err.startswith("trainform: 2 problems:\n")
     assert "why: the image is not from a registry" in err
-
-
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        (["new", "bert", "-e", "dev", "--environment", "dev"], "'--environment' / '-e'"),
-        (["rehearse", "hello", "-e", "dev", "-e", "prod"], "'--environment' / '-e'"),
-        (["check", "hello", "-e", "dev", "--run", "1", "--run", "2"], "'--run'"),
-        (["check", "hello", "-e", "dev", "-o", "one", "-o", "two"], "'-o'"),
-    ],
-)
-def test_an_option_with_one_value_is_given_once(words: list[str], option: str) -> None:
-    error = error_of(*words, code=2)
-    assert (error["message"], error["fix"]) == (
-        f"Option {option} is given more than once", "it has one value here: give it once",
-    )  # fmt: skip

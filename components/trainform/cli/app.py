@@ -75,11 +75,6 @@ for kind in (TyperArgument, TyperOption):
 class Verb(TyperCommand):
     """A command with plain text for its usage and help."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:  # resilient_parsing: shell completion
-            _refuse_repeated(self.make_parser(ctx).parse_args([*args])[2])
-        return super().parse_args(ctx, args)
-
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return _plain_usage(super().collect_usage_pieces(ctx))
 
@@ -113,18 +108,6 @@ class VerbGroup(TyperGroup):
         for title, rows in groups.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<{longest}}", text) for name, text in rows])
-
-
-def _refuse_repeated(parameters: Iterable[Any]) -> None:
-    """Raise `CommandLineError` if an option with one value is given twice. parameters: one for each occurrence."""
-    given: set[str] = set()
-    for parameter in parameters:
-        if parameter.param_type_name == "argument" or parameter.is_flag or parameter.multiple:
-            continue
-        if parameter.name in given:
-            names = " / ".join(f"'{name}'" for name in parameter.opts)
-            raise CommandLineError(f"Option {names} is given more than once", "it has one value here: give it once")
-        given.add(parameter.name)
 
 
 def _plain_usage(pieces: Iterable[str]) -> list[str]:
