@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from trainform.cluster.live_drift import age
 from trainform.cluster.phases import ENDED, Phase, PodState
 from trainform.console.sections import Block, Item, Row, Section, Table, bounded, counted, sentence
 from trainform.running.model import End, Failure, JobStatus, PodStatus, Reason
-from trainform.running.status import MOST_NODES, seconds_between
+from trainform.running.status import MOST_NODES
 
 MOST_PODS = 32
 """Pods that have a row each; of more than these only such as need attention."""
 MOST_NAMED = 10
 TROUBLE = frozenset({PodState.FAILED, PodState.RESTARTING, PodState.LOST})
-UNITS = (("d", 24 * 3600), ("h", 3600), ("min", 60), ("s", 1))
 _USES = {
     Phase.QUEUED: "needs",
     Phase.SUSPENDED: "needs",
@@ -157,14 +157,6 @@ def _some(nodes: Sequence[str]) -> str:
 def _ago(pod: PodStatus, now: str) -> str:
     ago = age(pod.last_output, now)
     return f"{ago} ago" if ago else ""
-
-
-def age(since: str, now: str) -> str:
-    """Return the time between two moments in its largest unit: `40 s`, `90 min`; "" if one of them is unknown."""
-    seconds = seconds_between(since, now)
-    if seconds is None:
-        return ""
-    return next((f"{seconds // size} {unit}" for unit, size in UNITS if seconds >= 2 * size), f"{seconds} s")
 
 
 def _joined(texts: Iterable[str], gap: str = ", ") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from msgspec import structs
 from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
+from trainform.cluster.live_drift import seconds_between
 from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
 from trainform.console.sections import counted, listed
 from trainform.defaults import REVISION_LABEL
@@ -147,15 +147,6 @@ def _cost(snapshot: Snapshot, accelerators: Mapping[str, int], started: str, end
     if hourly is None or seconds is None:
         return None
     return Cost(round(float(hourly.amount) * seconds / 3600, 2), hourly.currency)
-
-
-def seconds_between(start: str, end: str) -> int | None:
-    """Return the seconds between two times in RFC 3339; None if one of them is unknown."""
-    try:
-        begun, ended = map(datetime.datetime.fromisoformat, (start, end))
-        return max(0, int((ended - begun).total_seconds()))
-    except (TypeError, ValueError):
-        return None
 
 
 # --- pods
