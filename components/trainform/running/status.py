@@ -8,13 +8,11 @@ from typing import Any
 
 from msgspec import structs
 
-from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
 from trainform.cluster.live_drift import seconds_between
 from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
 from trainform.console.sections import counted, listed
-from trainform.defaults import REVISION_LABEL
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.manifest import mapping, mappings
 from trainform.running.failure import end_of, failure_of
@@ -62,8 +60,6 @@ def status_of_target(target: Target) -> JobStatus:
 def status_of(snapshot: Snapshot) -> JobStatus:
     """Return the status of the job whose objects were read, without the reasons why it waits."""
     record, job, target = snapshot.record, snapshot.job, snapshot.target
-    metadata = mapping(mapping(job).get("metadata"))
-    labels = mapping(metadata.get("labels"))
     pods = _pods(snapshot)
     phase, outcome = _phase(snapshot, pods), _outcome(snapshot)
     started = min((pod.started for pod in pods if pod.started), default="")
@@ -79,11 +75,11 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         experiment=target.experiment,
         environment=target.environment.name,
         namespace=target.namespace,
-        job=str(metadata.get("name", "" if record is None else record.job)),
-        revision=str(labels.get(REVISION_LABEL, "" if record is None else record.revision)),
+        job=snapshot.name,
+        revision=snapshot.revision,
         backend="" if record is None else record.backend,
         admission=snapshot.admission,
-        queue=str(labels.get(QUEUE_LABEL, "")) if record is None else record.queue,
+        queue=snapshot.queue_name,
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
         message=_message(snapshot, phase, outcome, pods),
@@ -93,7 +89,7 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         needed=needed if needed else len(here),
         placed=sum(bool(pod.node) for pod in here),
         restarts=sum(pod.restarts for pod in pods) + restarts_of_job(mapping(mapping(job).get("status"))),
-        created=str(metadata.get("creationTimestamp", "")),
+        created=str(mapping(mapping(job).get("metadata")).get("creationTimestamp", "")),
         started=started,
         ended=ended,
         accelerators=accelerators,
@@ -120,7 +116,6 @@ def _outcome(snapshot: Snapshot) -> Outcome:
 def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[PodStatus, ...]) -> str:
     """Return one sentence on the phase; "" if there is nothing to add."""
     recorded = "" if snapshot.record is None else snapshot.record.job
-    name = str(mapping(mapping(snapshot.job).get("metadata")).get("name", recorded))
     number = Counter(pod.state for pod in pods)
     live = len(pods) - number[PodState.SUCCEEDED] - number[PodState.FAILED]
     lost = sorted({pod.node for pod in pods if pod.state is PodState.LOST})
@@ -136,7 +131,7 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
             f"it has {outcome.word}, and {counted(live, 'pod')} may still run",
         ),
         (outcome.word == "succeeded in part", "not all of its pods have succeeded"),
-        (name != recorded != "", f"the last `pulumi up` failed half way: {recorded} is recorded as deployed"),
+        (snapshot.name != recorded != "", f"the last `pulumi up` failed half way: {recorded} is recorded as deployed"),
     )
     return next((text for holds, text in rules if holds), "")
 
