@@ -16,8 +16,7 @@ FIX = "cd into your project, or run `trainform init` in an empty folder"
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for variable in ("TRAINFORM_ENVIRONMENT", "TRAINFORM_SANDBOX"):
-        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("TRAINFORM_SANDBOX", raising=False)
 
 
 @pytest.mark.parametrize(

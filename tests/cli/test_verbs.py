@@ -64,10 +64,7 @@ def test_check_as_json() -> None:
     assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix", "code", "fingerprint"}
 
 
-def test_the_environment_may_come_from_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "dev")
-    assert run("check", "hello")[0] == 0
-    monkeypatch.delenv("TRAINFORM_ENVIRONMENT")
+def test_standard_input_needs_an_environment() -> None:
     code, _, err = run("check", "-")
     assert (code, "Missing option '--environment'" in err) == (2, True)
 

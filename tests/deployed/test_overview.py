@@ -41,7 +41,9 @@ def recorded(
     """The record of a job with one role."""
     roles = {"worker": {"replicas": replicas, "accelerators": {"a800": accelerators} if accelerators else None}}
     model = Experiment.model_validate({**JOB, "name": experiment, "roles": roles, **more})
-    record = Record(REVISION, f"{experiment}-{REVISION}", 1, resolved(model), {"backend": "volcano", "admission": "volcano"})
+    record = Record(
+        REVISION, f"{experiment}-{REVISION}", 1, resolved(model), {"backend": "volcano", "admission": "volcano"}
+    )
     body = {**config_map(experiment), "data": record.data()}
     body["metadata"]["annotations"] = {defaults.STACK_ANNOTATION: stack}
     return body

@@ -22,7 +22,6 @@ from trainform.errors import InputError, Problem
 if TYPE_CHECKING:
     from trainform.console.sections import Section
 
-ENVIRONMENT_VARIABLE = "TRAINFORM_ENVIRONMENT"
 STANDARD_INPUT = "-"
 SUFFIX = "`-`: standard input."
 
@@ -57,8 +56,7 @@ StackJobArguments = Annotated[list[str] | None, argument(JOB, JOBS, candidates.j
 
 def environment_option(text: str) -> Any:
     """Return the option `--environment` with this help text."""
-    names = ("--environment", "-e")
-    return option("ENV", text, *names, envvar=ENVIRONMENT_VARIABLE, autocompletion=candidates.environments)
+    return option("ENV", text, "--environment", "-e", autocompletion=candidates.environments)
 
 
 WHICH_ENVIRONMENT = "Name in stacks/environments, or path of a file."

@@ -10,7 +10,7 @@ import typer
 from trainform.cli import candidates
 from trainform.cli.app import prints
 from trainform.cli.arguments import JOB, REPORT, Form, StackEnvironmentOption, argument, show
-from trainform.cli.jobs import is_experiment, is_explicit, is_stack, stack_of
+from trainform.cli.jobs import is_experiment, is_stack, stack_of
 from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, require_project
 
@@ -73,12 +73,11 @@ def _chosen(word: str | None, environment: str | None, root: Path) -> tuple[str 
     from trainform.deployed.stacks import experiment_of, require_name
     from trainform.spec.stack import load_stack
 
-    explicit = is_explicit(environment)
     if word is None:
-        if explicit:
+        if environment is not None:
             raise CommandLineError("-e is for an experiment, and none is named", "name an experiment, or remove -e")
         return None, None
-    if explicit or (is_stack(word, root) and not is_experiment(word, root)):
+    if environment is not None or (is_stack(word, root) and not is_experiment(word, root)):
         stack = stack_of(word, environment, root).rpartition("/")[2]
         return stack, experiment_of(load_stack(stack, root), root)
     require_name(word, root)

@@ -23,7 +23,7 @@ from trainform.cli.arguments import (
     SetOption,
     argument,
 )
-from trainform.cli.jobs import Job, jobs, named_environments
+from trainform.cli.jobs import Job, jobs
 from trainform.console.lines import echo_json
 from trainform.console.secrets import masked
 from trainform.errors import CommandLineError, InputError, Problem, in_order
@@ -125,7 +125,7 @@ def _results(words: list[str], environments: list[str], run: int | None, every: 
 
         assignments = read_assignments(tried)
     if every:
-        words, environments = _all_stacks(words, named_environments(environments) or [None], run), []
+        words, environments = _all_stacks(words, environments or [None], run), []
     if assignments and (every or not words):
         raise CommandLineError("--set changes an experiment, and none is named", "name an experiment, or remove --set")
     shown = tuple(assignment.shown for assignment in assignments)
