@@ -8,17 +8,17 @@ import pytest
 
 from tests.cli.running import error_of
 
-PLAN = ("plan", "hello", "-e", "dev")
+NEW = ("new", "x", "-e", "dev")
 REHEARSE = ("rehearse", "hello", "-e", "dev")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("new", "x", "-e", "dev", "--launcher", "slurm"), "'--launcher': 'slurm' is not one of 'torchrun', "),
-        ((*PLAN, "--run", "two"), "'--run': Input should be a valid integer"),
-        ((*PLAN, "--run", "9" * 5000), "'--run': Unable to parse input string as an integer"),
-        ((*PLAN, "--run", "0"), "'--run': Input should be greater than or equal to 1"),
+        ((*NEW, "--launcher", "slurm"), "'--launcher': 'slurm' is not one of 'torchrun', "),
+        ((*NEW, "--nodes", "two"), "'--nodes': Input should be a valid integer"),
+        ((*NEW, "--nodes", "9" * 5000), "'--nodes': Unable to parse input string as an integer"),
+        ((*NEW, "--nodes", "0"), "'--nodes': Input should be greater than or equal to 1"),
         (("doctor", "--timeout", "soon"), "'--timeout': Input should be a valid number"),
     ],
 )

@@ -70,11 +70,11 @@ def test_standard_input_needs_an_environment() -> None:
 
 
 def test_plan_as_json() -> None:
-    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--output", "json", "--run", "3")
+    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--output", "json")
     shown: dict[str, Any] = json.loads(out)
-    plan = check_experiment("sdxl-lora", "dev", run=3).or_raise().plan
+    plan = check_experiment("sdxl-lora", "dev").or_raise().plan
     assert code == 0
-    assert (shown["job"], shown["run"], shown["revision"], shown["min_available"]) == (plan.job, 3, plan.revision, 4)
+    assert (shown["job"], shown["run"], shown["revision"], shown["min_available"]) == (plan.job, 1, plan.revision, 4)
     assert [(pod["name"], pod["rank"]) for pod in shown["pods"]] == [(pod.name, pod.rank) for pod in plan.pods()]
     assert shown["world"] == {"nodes": 4, "processes": 32, "bounds": None}
     assert shown["totals"]["accelerators"] == {"a800": 32}
@@ -83,8 +83,8 @@ def test_plan_as_json() -> None:
 
 
 def test_render_reads_back_to_the_manifests() -> None:
-    code, out, err = run("render", "extras", "-e", "dev", "--run", "2")
-    expected = [manifest.body for manifest in job_manifests(check_experiment("extras", "dev", run=2).or_raise().plan)]
+    code, out, err = run("render", "extras", "-e", "dev")
+    expected = [manifest.body for manifest in job_manifests(check_experiment("extras", "dev").or_raise().plan)]
     assert (code, err) == (0, "")
     assert list(yaml.safe_load_all(out)) == expected
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trainform import defaults
 from trainform.cli import candidates
 from trainform.console.files import OPTION
 from trainform.console.lines import echo, echo_json, terminal_width
@@ -69,11 +68,9 @@ SET = (
     "Try another value of the experiment, without changing a file: roles.worker.replicas=2. YAML on one line; null "
     "removes. May be repeated."
 )
-RUN = "Number of the run, as `run` in the stack's config. Default: 1."
 QUIET = "Print no progress and no notes, only results and errors."
 AllOption = Annotated[bool, typer.Option("--all", help=ALL)]
 SetOption = Annotated[list[str] | None, option("PATH=VALUE", SET, "--set")]
-RunOption = Annotated[int | None, option("N", RUN, "--run", min=1, max=defaults.LAST_RUN)]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help=QUIET)]
 
 

@@ -50,19 +50,14 @@ class Job(Struct, frozen=True):
         return Job(self.word, self.stack, found.given, found.environment, found.run, found.suspend, root=root)
 
 
-def jobs(words: Sequence[str], environments: Sequence[str], run: int | None = None) -> list[Job]:
+def jobs(words: Sequence[str], environments: Sequence[str]) -> list[Job]:
     """Return a job for each stack, and for each experiment in each environment; without words, the environments.
 
     Raises `CommandLineError` if something is missing, or does not belong to a stack."""
     environments, root = list(dict.fromkeys(environments)), project_root()
     stacks = [word for word in words if _is_stack(word, root, chosen=bool(environments))]
-    given = " and ".join([*(["-e"] if environments else []), *(["--run"] if run is not None else [])])
-    if stacks and given:
-        fix = f"the stack names both: remove {given}"
-        raise CommandLineError(f"{given} cannot be used with the stack {stacks[0]}", fix)
-    if not words and run is not None:
-        fix = "name an experiment, or remove --run"
-        raise CommandLineError("--run counts the runs of an experiment, and none is named", fix)
+    if stacks and environments:
+        raise CommandLineError(f"-e cannot be used with the stack {stacks[0]}", "the stack names it: remove -e")
     if not words and not environments:
         fix = "name a stack, an experiment, or an environment with -e"
         raise CommandLineError(f"Missing argument '{JOB}'", fix)
@@ -78,7 +73,7 @@ def jobs(words: Sequence[str], environments: Sequence[str], run: int | None = No
             found.append(Job(word, stack=word))
             continue
         for name in environments or [only_environment(word, root)]:
-            found.append(Job(word, None, read[word], read.get(name, name), 1 if run is None else run))
+            found.append(Job(word, None, read[word], read.get(name, name)))
     return found
 
 
