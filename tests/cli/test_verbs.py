@@ -59,6 +59,7 @@ def test_check_as_json() -> None:
     assert right == {
         "argument": "extras", "name": "extras", "environment": "dev", "ok": True, "job": plan.job,
         "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [*plan.notes], "problems": [],
+        "stack": None, "tried": [],
     }  # fmt: skip
     assert (wrong["name"], wrong["ok"], answer["ok"]) == ("nowhere", False, False)
     assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix", "code", "fingerprint"}

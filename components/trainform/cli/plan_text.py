@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.console.lines import display_width, escaped, wrapped
@@ -29,36 +29,27 @@ class OverlaidValue(Struct, frozen=True):
     source: str
     line: int  # 0 if the value is in no file
 
-    @property
-    def replaced(self) -> str:
-        """Return the value that it replaces, in words."""
-        return "new" if self.before is None else f"in place of {self.before}"
-
-    @property
-    def where(self) -> str:
-        """Return its origin in words: `environments.prod, line 12`."""
-        place = self.place.removesuffix(f".{self.path}").removesuffix(f" {self.path}")
-        return f"{place}, line {self.line}" if self.line else place
-
 
 def overlaid(source: Source) -> list[OverlaidValue]:
     """Return every value that an overlay sets, in the order in which they are applied."""
     return [
-        _value(value, source.locate(Problem(value.path, None, "", "")))
+        _overlaid(value, source.locate(Problem(value.path, None, "", "")))
         for layer in source.layers
         for value in layer.values
         if source.origin(value.path)[0] == value.place  # a later layer may have set it anew
     ]
 
 
-def _value(value: LayerValue, at: Problem) -> OverlaidValue:
+def _overlaid(value: LayerValue, at: Problem) -> OverlaidValue:
     new, before = (Problem(value.path, each, "", "").shown_value for each in (value.value, value.before))
     return OverlaidValue(value.path, "null" if new is None else new, before, value.place, at.source, at.line)
 
 
-def as_rows(values: Iterable[OverlaidValue]) -> list[dict[str, object]]:
-    """Return the values for programs."""
-    return [structs.asdict(value) for value in values]
+def _overlaid_row(value: OverlaidValue) -> tuple[str, str, str]:
+    """Return the new value, the one that it replaces, and its origin: `environments.prod, line 12`."""
+    place = value.place.removesuffix(f".{value.path}").removesuffix(f" {value.path}")
+    before = "new" if value.before is None else f"in place of {value.before}"
+    return f"{value.path}={value.value}", before, f"{place}, line {value.line}" if value.line else place
 
 
 GAP = "  "
@@ -87,9 +78,8 @@ def platform(rendered: RenderedPlatform, width: int) -> Iterator[str]:
 def sections(plan: Plan, manifests: Iterable[Manifest], overlaid: Sequence[OverlaidValue], width: int) -> Iterator[str]:
     """Yield overlaid values, roles, variables, objects and totals."""
     if overlaid:
-        values = [(f"{value.path}={value.value}", value.replaced, value.where) for value in overlaid]
         tried = "" if all(value.line for value in overlaid) else ", or tried"
-        yield from ("", f"For {plan.environment} alone{tried}", *_columns(values, width))
+        yield from ("", f"For {plan.environment} alone{tried}", *_columns(map(_overlaid_row, overlaid), width))
     for role in plan.roles:
         yield from ("", *_role(plan, role, width))
     for roles, rows in _variables(plan).items():

@@ -67,9 +67,7 @@ class Result(Struct, frozen=True):
     def as_dict(self) -> dict[str, Any]:
         """Return its names for programs, masked: the file of a stack may have any value as a name."""
         named = {"argument": self.argument, "name": self.name, "environment": self.checked.environment}
-        named |= {} if self.stack is None else {"stack": self.stack}
-        shown = masked(named)
-        return {**shown, "tried": [*self.tried]} if self.tried else shown
+        return {**masked({**named, "stack": self.stack}), "tried": [*self.tried]}
 
 
 class Results(Struct, frozen=True):
