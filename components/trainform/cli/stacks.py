@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -14,9 +15,10 @@ from msgspec import structs
 from trainform.cli import candidates
 from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, WHICH_ENVIRONMENT, Form, environment_option, option
-from trainform.console.lines import display_width, echo, echo_json, note
+from trainform.console.lines import echo, echo_json, note
 from trainform.console.secrets import masked
 from trainform.console.sections import counted
+from trainform.console.terminal import in_columns
 from trainform.project import ENVIRONMENTS, known_names, known_stacks, require_project
 
 if TYPE_CHECKING:
@@ -151,11 +153,7 @@ def _print(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> N
     if rows:
         extra = [OWNER] if any(row[OWNER] for row in rows) else []
         table = [[*COLUMNS, *extra, *MORE_COLUMNS], *(_cells(row, extra) for row in rows)]
-        widths = [max(map(display_width, column)) for column in zip(*table, strict=True)]
-        for cells in table:
-            padded = (f"{cell}{' ' * (wide - display_width(cell))}" for cell, wide in zip(cells, widths, strict=True))
-            echo("  ".join(padded).rstrip())
-        echo("")
+        echo(*in_columns(table, sys.maxsize), "")  # a row is one line, for grep
     echo(totals)
     note(*(f"note: {row['unreadable']}" for row in rows if row["unreadable"]), err=True)
     for name, error in found.not_read.items():
