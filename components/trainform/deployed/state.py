@@ -100,15 +100,6 @@ def claims_of(exported: Mapping[str, Any], *, kept: bool) -> list[str]:
     return sorted(f"{metadata.get('namespace')}/{metadata.get('name')}" for metadata in found)
 
 
-def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:
-    """Return kind and name of the objects in the namespace that `pulumi destroy` of the stack deletes."""
-    return {
-        (str(resource.get("type", "")).rpartition(":")[2], str(metadata.get("name", "")))
-        for resource, metadata in _owned_objects(exported)
-        if metadata.get("namespace") == namespace and resource.get("retainOnDelete") is not True
-    }
-
-
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:
     """Return the record; None without one that can be read. After a failed `pulumi up` it may not be deployed."""
     for resource in _resources(exported):
