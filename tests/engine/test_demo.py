@@ -98,7 +98,7 @@ def interrupted_demo(clone: Clone, log: Path) -> str:
 
 def running_pods(demo: str) -> int:
     """Return how many pods run in the status at the end of a demo."""
-    return len(re.findall(r"worker/[0-9] .*running", demo.partition("$ trainform status")[2]))
+    return len(re.findall(r"(?:master|worker)/[0-9] .*running", demo.partition("$ trainform status")[2]))
 
 
 def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(

@@ -168,28 +168,16 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any]:
-        """Return what `keep` returns for each object; empty if the kind is not served. parameters: see `labelled`."""
-        listed = self.listed(path, keep, parameters, metadata_only)
-        if not isinstance(listed, Answer):
-            return listed
-        if not listed.missing:
-            raise refusal(listed, what)
-        return []
-
-    def listed(
-        self,
-        path: str,
-        keep: Callable[[Any], Any] = lambda item: item,
-        parameters: Mapping[str, str] | None = None,
-        metadata_only: bool = False,
-    ) -> list[Any] | Answer:
-        """Return all objects of a collection, or the response without a list. `ClusterError` for an invalid list."""
+        """Return what `keep` returns for each object; empty if the kind is not served. parameters: see `labelled`.
+        Raises `NotReadError` if the cluster refuses it, `ClusterError` for an invalid list."""
         found: list[Any] = []
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
         while True:
             answer = self._send("GET", path, headers=_METADATA_OF_LIST if metadata_only else {}, params=page)
+            if answer.missing:
+                return []
             if not answer.found:
-                return answer
+                raise refusal(answer, what)
             items, page["continue"] = self._page(path, answer)
             with self.reading(path):
                 found += map(keep, items)
