@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 import signal
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from trainform.backends.backend import value_at
-from trainform.cluster.live_drift import clock
+from trainform.cluster.live_drift import clock, seconds_between
 from trainform.cluster.phases import restarts_of_job
 from trainform.console.secrets import masked_lines
 from trainform.manifests.manifest import mapping, mappings
@@ -135,13 +134,9 @@ class _Ended(Struct, frozen=True):
     end: End
     attempt: int
 
-    @property
-    def seconds(self) -> float:
-        """Return its time."""
-        try:
-            return datetime.datetime.fromisoformat(self.end.at).timestamp()
-        except ValueError:
-            return 0.0
+    def seconds_to(self, later: str) -> int:
+        """Return the seconds from it to a later time; 0 if one of them is unknown."""
+        return seconds_between(self.end.at, later) or 0
 
 
 def failure_of(snapshot: Snapshot) -> Failure | None:
@@ -152,20 +147,20 @@ def failure_of(snapshot: Snapshot) -> Failure | None:
         for pod in snapshot.pods
         if (end := end_of(pod)) is not None
     ]
-    last = max((each.seconds for each in ends), default=0.0)
-    ends = sorted((each for each in ends if last - each.seconds <= SAME_ATTEMPT), key=lambda each: order_of(each.end))
     if not ends:
         return _of_deleted_pods(snapshot)
+    last = max(each.end.at for each in ends)
+    ends = sorted((each for each in ends if each.seconds_to(last) <= SAME_ATTEMPT), key=lambda each: order_of(each.end))
     earliest, step = ends[0], order_of(ends[0].end)[0]
-    first = [each for each in ends if order_of(each.end)[0] == step and each.seconds - earliest.seconds <= SAME_TIME]
+    first = [each for each in ends if order_of(each.end)[0] == step and earliest.seconds_to(each.end.at) <= SAME_TIME]
     first.sort(key=lambda each: each.place)
-    later = [round(each.seconds - earliest.seconds) for each in ends if each not in first]
+    later = [earliest.seconds_to(each.end.at) for each in ends if each not in first]
     return Failure(
         pods=tuple(each.name for each in first),
         ranks=tuple(each.place.rank for each in first if each.place.rank is not None),
         end=earliest.end,
         cascade=len(later),
-        cascade_seconds=max([0, *later]),
+        cascade_seconds=max(later, default=0),
         attempt=restarts_of_job(mapping(value_at(snapshot.job, "status"))) + earliest.attempt,
     )
 

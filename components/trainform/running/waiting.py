@@ -5,7 +5,6 @@ The arithmetic is that of `review`. What a component reports counts only if the 
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from trainform.backends.backend import BACKENDS, value_at
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
 from trainform.cluster.dry_run import shown_text
 from trainform.cluster.facts import OBJECTS
-from trainform.cluster.live_drift import clock
+from trainform.cluster.live_drift import clock, seconds_between
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import ENDED_PODS, PodState, pod_state, reported
 from trainform.cluster.pod_references import creation
@@ -35,7 +34,7 @@ from trainform.running.model import Reason
 from trainform.running.read import event_time
 from trainform.running.snapshot import Body, Snapshot, condition, container_statuses, name_of, text_at
 
-SILENT = datetime.timedelta(seconds=30)  # after which a controller must have done something
+SILENT = 30  # seconds after which a controller must have done something
 
 _FEWER = "use fewer or smaller pods"
 _ENDS = f"wait until a holder ends, or {_FEWER}"
@@ -246,8 +245,8 @@ def _kueue(case: Case) -> Iterator[Reason]:
 def _silent(case: Case) -> Iterator[Reason]:
     """Yield the controller that has done nothing with the job for longer than it needs."""
     snapshot, job = case.snapshot, case.snapshot.job
-    least = (datetime.datetime.fromisoformat(snapshot.read_at) - SILENT).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if snapshot.pods or not "" < text_at(job, "metadata.creationTimestamp") < least:
+    age = seconds_between(text_at(job, "metadata.creationTimestamp"), snapshot.read_at)
+    if snapshot.pods or age is None or age <= SILENT:
         return
     name = snapshot.target.environment.backend if snapshot.record is None else snapshot.record.backend
     known: Sequence[Operator] = BACKENDS[name].OPERATORS if name in BACKENDS else ()
