@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.cluster.api import Answer
 from trainform.cluster.field_places import Place, experiment_field
 from trainform.cluster.live_objects import path_of
@@ -30,7 +31,7 @@ _CREATE = {"Secret": "secret generic", "ConfigMap": "configmap"}
 _FIXES = {
     "ServiceAccount": "create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name",
     "PriorityClass": "add it to priority_classes of the environment, or remove it",
-    "Queue": "correct its name (kubectl get queues.scheduling.volcano.sh), or ask its owner to create it",
+    "Queue": f"correct its name (kubectl get queues.{QUEUE_API.partition('/')[0]}), or ask its owner to create it",
     "LocalQueue": "name an existing one (kubectl get localqueues), or ask the platform team for it",
     "WorkloadPriorityClass": "name an existing one (kubectl get workloadpriorityclasses), or ask the platform team",
     CLAIM: "correct its name, add it to claims of the environment, or write `size:` to create a new one",
