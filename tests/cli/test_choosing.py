@@ -278,8 +278,10 @@ def test_an_environment_is_checked_alone() -> None:
     assert piped("check", "-e", "-", given=DEV) == (0, "dev: ok, an environment\n", "")
     assert run("check", "-e", "dev", "-e", "dev")[1] == "dev: ok, an environment\n"
     (result,) = json.loads(run("check", "-e", "dev", "--output", "json")[1])["experiments"]
-    named: dict[str, object] = {"argument": "dev", "name": "dev", "environment": "dev", "stack": None, "tried": []}
-    assert result == {**named, "ok": True, "notes": [], "problems": []}
+    assert result == {
+        "argument": "dev", "name": "dev", "environment": "dev", "stack": None, "tried": [], "ok": True, "notes": [],
+        "problems": [],
+    }  # fmt: skip
 
 
 def test_problems_of_all_environments_are_told(tmp_path: Path) -> None:
