@@ -73,7 +73,7 @@ LONGEST_WORD = (
 )  # Linux starts no program with a longer argument, or `NAME=value`: MAX_ARG_STRLEN, with the zero at its end
 REVISION_DIGITS = 6
 RELEASE_DIGITS = 20  # 80 bits: no other content is found for a reviewed name; a longer one fits no table
-LAST_RUN = 999_999_999  # the largest `run` in a stack's config and `--run`
+LAST_RUN = 999_999_999  # the largest `run` in a stack's config
 
 # Files by users have a few KiB. With these limits a wrong file (a checkpoint, an alias bomb) cannot block an editor or
 # CI.

@@ -103,7 +103,6 @@ def test_the_run_comes_from_the_stack(verb: str, project: Path) -> None:
     )
     code, out, err = run(verb, "again", "-q")
     assert (code, err) == (0, "")
-    assert out == run(verb, "hello", "-e", "dev", "--run", "7", "-q")[1]
     assert out != run(verb, "hello", "-e", "dev", "-q")[1]
     write(
         project, "again", "config: {'trainform:experiment': hello, 'trainform:environment': dev, 'trainform:run': 7}\n"
@@ -208,13 +207,11 @@ def test_several_stacks_are_checked(project: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("words", [["-e", "dev"], ["--run", "2"], ["-e", "dev", "--run", "2"]])
 @pytest.mark.parametrize("verb", [*VERBS, "rehearse"])
-def test_a_stack_names_its_environment_and_its_run(verb: str, words: list[str]) -> None:
-    error = error_of(verb, "hello.dev", *words, code=2)
-    given = " and ".join(word for word in words if word.startswith("-"))
-    assert error["message"] == f"{given} cannot be used with the stack hello.dev"
-    assert error["fix"] == f"the stack names both: remove {given}"
+def test_a_stack_names_its_environment(verb: str) -> None:
+    error = error_of(verb, "hello.dev", "-e", "dev", code=2)
+    assert error["message"] == "-e cannot be used with the stack hello.dev"
+    assert error["fix"] == "the stack names it: remove -e"
 
 
 # --- an experiment alone
@@ -281,7 +278,10 @@ def test_an_environment_is_checked_alone() -> None:
     assert piped("check", "-e", "-", given=DEV) == (0, "dev: ok, an environment\n", "")
     assert run("check", "-e", "dev", "-e", "dev")[1] == "dev: ok, an environment\n"
     (result,) = json.loads(run("check", "-e", "dev", "--output", "json")[1])["experiments"]
-    assert result == {"argument": "dev", "name": "dev", "environment": "dev", "ok": True, "notes": [], "problems": []}
+    assert result == {
+        "argument": "dev", "name": "dev", "environment": "dev", "stack": None, "tried": [], "ok": True, "notes": [],
+        "problems": [],
+    }  # fmt: skip
 
 
 def test_problems_of_all_environments_are_told(tmp_path: Path) -> None:
@@ -312,19 +312,3 @@ def test_a_problem_in_every_environment_is_told_once(tmp_path: Path) -> None:
     err = run("check", str(file), "-e", "dev", "-e", str(other))[2]
     assert err.startswith("trainform: 2 problems:\n")
     assert "why: the image is not from a registry" in err
-
-
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        (["new", "bert", "-e", "dev", "--environment", "dev"], "'--environment' / '-e'"),
-        (["rehearse", "hello", "-e", "dev", "-e", "prod"], "'--environment' / '-e'"),
-        (["check", "hello", "-e", "dev", "--run", "1", "--run", "2"], "'--run'"),
-        (["check", "hello", "-e", "dev", "-o", "one", "-o", "two"], "'-o'"),
-    ],
-)
-def test_an_option_with_one_value_is_given_once(words: list[str], option: str) -> None:
-    error = error_of(*words, code=2)
-    assert (error["message"], error["fix"]) == (
-        f"Option {option} is given more than once", "it has one value here: give it once",
-    )  # fmt: skip

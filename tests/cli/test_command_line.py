@@ -17,9 +17,9 @@ from trainform.errors import CommandLineError
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", "ensure"]]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
 WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "wait", "suspend",
-    "resume", "rerun",
+    "resume", "rerun", "stacks",
     *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
-REPORTS = ["drift", "diff", "apply", "promote", "rollback", "history", "events", "status", "stacks"]
+REPORTS = ["drift", "diff", "apply", "promote", "rollback", "history", "events", "status"]
 
 
 def help_of(words: list[str]) -> str:
@@ -89,9 +89,7 @@ def test_suggestions_name_existing_commands() -> None:
         (["destory"], "did you mean `trainform destroy`?"),
         (["xyzzy"], "`trainform --help` lists the commands"),
         (["check", "--outptu"], "did you mean --output?"),
-        (["check", "--json"], "write `--output json`"),
-        (["drift", "--format", "json"], "write `--output FORM`"),
-        (["check", "-s", "hello.dev"], "name the stack without an option: `trainform check STACK`"),
+        (["check", "-s", "hello.dev"], "`trainform check --help` shows its arguments"),
         (["plan", "--enviroment", "dev"], "did you mean --environment?"),
         (["sandbox", "statsu"], "did you mean `trainform sandbox status`?"),
         (["toolchain", "ensur"], "did you mean `trainform toolchain ensure`?"),
@@ -142,7 +140,6 @@ def test_other_errors_as_json(tmp_path: Path) -> None:
     error = error_of("sandbox", "env", "--folder", str(tmp_path), code=1)
     assert error["fix"] == f"run `trainform sandbox up -e dev --folder {tmp_path}`"
     assert error_of("new", "Hello", "-e", "dev", code=2)["problems"][0]["path"] == "EXPERIMENT"
-    assert error_of("schema", "--folder", "/dev/null/x", code=1)["message"].startswith("[Errno")
     assert error_of("doctor", "--for", "upp", code=2)["problems"][0]["path"] == "--for"
 
 

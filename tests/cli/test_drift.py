@@ -32,7 +32,6 @@ def bodies() -> list[dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def server(bodies: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ApiObjects]:
-    monkeypatch.delenv("TRAINFORM_ENVIRONMENT", raising=False)
     for body in bodies:  # what has no discovery in the tests' server
         if "stringData" in body:
             body["metadata"]["managedFields"][0]["fieldsV1"]["f:data"] = {f"f:{key}": {} for key in body["stringData"]}

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import error_of, run
-from trainform.local.scaffold.project import SCHEMAS
+from tests.cli.running import error_of
 
 REASON = "there is no project here: no Pulumi.yaml in this folder or above"
 FIX = "cd into your project, or run `trainform init` in an empty folder"
@@ -16,8 +15,7 @@ FIX = "cd into your project, or run `trainform init` in an empty folder"
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for variable in ("TRAINFORM_ENVIRONMENT", "TRAINFORM_SANDBOX"):
-        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.delenv("TRAINFORM_SANDBOX", raising=False)
 
 
 @pytest.mark.parametrize(
@@ -41,12 +39,6 @@ def test_outside_of_a_project_the_error_names_the_folder(words: tuple[str, ...],
     error = error_of(*words, code=2)
     assert (error["message"], error["fix"], error["problems"]) == (REASON, FIX, [])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_schemas_are_written_where_a_folder_is_named(tmp_path: Path) -> None:
-    code, _, err = run("schema", "--folder", "schemas")
-    assert (code, err) == (0, "")
-    assert len(list((tmp_path / "schemas").glob("*.json"))) == len(SCHEMAS)
 
 
 def test_paths_of_files_need_no_project(tmp_path: Path) -> None:

@@ -105,9 +105,9 @@ def test_without_a_result_the_file_stays(verb: str, tmp_path: Path) -> None:
 def test_what_cannot_be_written(file: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
-    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", str(ROOT / "stacks/environments/dev.yaml"))
     monkeypatch.chdir(tmp_path)
-    code, out, err = run("render", str(ROOT / "stacks/experiments/hello.yaml"), "-o", file)
+    files = str(ROOT / "stacks/experiments/hello.yaml"), "-e", str(ROOT / "stacks/environments/dev.yaml")
+    code, out, err = run("render", *files, "-o", file)
     assert (code, out) == (2, "")
     assert f"  why: {reason}" in err
     assert left(tmp_path) == {"pipe", "loop"}

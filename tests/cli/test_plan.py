@@ -13,8 +13,8 @@ import yaml
 
 from tests.cli.running import run
 from tests.support.repository import ROOT, names, read
-from trainform.cli.plan_text import _columns
 from trainform.console.lines import display_width
+from trainform.console.terminal import in_columns
 from trainform.job.check import check_experiment
 from trainform.job.render import job_manifests
 from trainform.plan.model import Plan
@@ -110,11 +110,11 @@ def test_tables_are_aligned_with_any_name() -> None:
     """A cell that is too wide has its own line; the others stay in their columns."""
     short, wide = ("a", "b", "in place"), ("claim-数据", "ConfigMap 数据", "new revision")
     long = ("k" * 30, "PersistentVolumeClaim " + "n" * 40, "grows; kept")
-    lines = [*_columns([short, wide, long], COLUMNS)]
-    assert {*columns(lines)} == {2, 14, 30}
+    lines = [*in_columns([short, wide, long], COLUMNS)]
+    assert {*columns(lines)} == {2, 34, 50}
     assert [display_width(line) for line in lines if display_width(line) > COLUMNS] == []
     assert [word for line in lines[2:] for word in line.split()] == " ".join(long).split()
-    (alone,) = _columns([("x" * 100,)], COLUMNS)
+    (alone,) = in_columns([("x" * 100,)], COLUMNS)
     assert alone == f"  {'x' * 100}"
 
 

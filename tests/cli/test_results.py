@@ -65,7 +65,7 @@ def test_a_secret_in_the_place_of_a_name_is_not_shown(verb: str, key: str, secre
 
 
 @pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("words", [("hello",), ("hello.dev",), ("--run", "2")])
+@pytest.mark.parametrize("words", [("hello",), ("hello.dev",)])
 def test_all_goes_with_an_environment_and_nothing_else(verb: str, words: tuple[str, ...]) -> None:
     code, _, err = run(verb, "--all", *words)
     assert code == 2

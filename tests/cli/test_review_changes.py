@@ -31,7 +31,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     own. It is the current folder."""
     write(tmp_path, "preview.json", previews.stream(*events()))
     engine(tmp_path, monkeypatch, ENGINE.format(preview=tmp_path / "preview.json"))
-    monkeypatch.delenv("TRAINFORM_ENVIRONMENT", raising=False)
     folder = tmp_path / "project"
     for name, text in project_files("vision", ".venv", "trainform==0.1.0", "4.25.0").items():
         write(folder, name, text)

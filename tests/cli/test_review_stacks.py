@@ -26,7 +26,6 @@ def _engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     preview = tmp_path / "preview.json"
     preview.write_text(previews.stream(*events()), encoding="utf-8")
     engine(tmp_path, monkeypatch, ENGINE.format(preview=preview, refusal=REFUSAL))
-    monkeypatch.delenv("TRAINFORM_ENVIRONMENT", raising=False)
 
 
 def stacks_of(*words: str, code: int = 0) -> list[str]:
@@ -44,12 +43,6 @@ def test_all_stacks_of_an_environment_its_own_first() -> None:
     others = [stack for stack in known_stacks() if stack.endswith(".dev")]
     assert stacks_of("--all", "-e", "dev", code=1) == ["dev", *others]
     assert stacks_of("--all", "-e", "stacks/environments/dev.yaml", code=1) == ["dev", *others]
-
-
-def test_the_variable_of_the_shell_names_the_environment_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "dev")
-    assert len(stacks_of("--all", code=1)) == len([stack for stack in known_stacks() if not stack.endswith("prod")])
-    assert stacks_of("hello.dev") == ["hello.dev"]
 
 
 def test_a_preview_that_fails_hides_no_other() -> None:

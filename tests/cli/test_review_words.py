@@ -17,7 +17,7 @@ from tests.cli.reviewing import review
         (["-o", "-"], "--output chooses the form"),
         (["-o", "report.pdf"], "give it one of .txt, .json, .md, .html"),
         (["-o", "nowhere/a.md"], "its folder does not exist"),
-        (["--output", "pdf"], "is not one of text, json, markdown, html, comment"),
+        (["--output", "pdf"], "is not one of 'text', 'json', 'markdown', 'html', 'comment'"),
         (["hello.dev"], "the preview is one of the stack dev, not of hello.dev"),
         (["dev", "hello.dev"], "there are 1 previews and 2 stacks"),
         (["--all", "-e", "dev"], "--all cannot be used with --preview-json"),

@@ -137,7 +137,7 @@ WORDS = (
     "check ./{}/x.yaml -e dev",
     "check hello -e dev --{}",
     "plan hello -e dev {}",
-    "plan hello -e dev --run {}",
+    "logs hello -e dev --tail {}",
     "rehearse hello -e dev --claim {}",
     "new {} -e dev",
     "new mine -e dev --image {}",

@@ -13,11 +13,9 @@ import yaml
 from tests.cli.running import run
 from tests.cluster.test_client import use
 from tests.deployed.test_overview import environment, job, of_job, recorded
-from tests.stacks.drift.test_report import bert, objects, one
 from tests.support.api_objects import ApiObjects
 from tests.support.leaks import GITHUB_TOKEN, HUB_TOKEN, leaks
 from tests.support.releases import ORIGIN, PROMOTED, write_release
-from tests.support.repository import read
 from tests.support.samples import JOB
 from tests.support.websites import website
 from trainform.deployed.releases.release import Release
@@ -91,7 +89,7 @@ def test_a_table_for_a_terminal(project: Path) -> None:
     shown = cells(bert)
     assert shown[:4] == ["bert", "dev", "running", "16 a800"]
     assert shown[5:] == ["33.60 USD", "deployed", release_of("bert.dev"), "1f3a9c", "vision/bert.dev"]
-    assert cells(sdxl)[-4:] == ["deployed", "follows file", "1f3a9c", "vision/sdxl-lora.dev"]
+    assert cells(sdxl)[-3:] == ["deployed", "1f3a9c", "vision/sdxl-lora.dev"], "it follows a file"
     assert "USD" not in sdxl
     assert total == "2 experiments, 16 a800, 33.60 USD/h"
 
@@ -119,13 +117,6 @@ def test_a_stack_whose_file_has_changed_is_pending(project: Path) -> None:
     assert rows()["sdxl-lora"]["state"] == "pending"
     write_experiment(project, image=None)
     assert rows()["sdxl-lora"]["state"] == "unknown"
-
-
-def test_a_release_that_was_never_deployed_is_pending(project: Path) -> None:
-    follow("mnist.dev", released(recorded("mnist"), project), project)
-    found = rows()["mnist"]
-    assert (found["phase"], found["state"], found["revision"]) == ("not deployed", "pending", "")
-    assert run("stacks", "-e", "dev")[1].splitlines()[-1].startswith("2 experiments, ")
 
 
 @pytest.mark.parametrize(
@@ -163,7 +154,7 @@ def test_what_a_stack_follows_whose_config_is_not_here_is_unknown(
         assert "unknown" in out.splitlines()[1]
         _, out, _ = run("stacks", "-e", "dev", "--output", "json")
     (row,) = json.loads(out)["stacks"]
-    assert (row["release"], row["follows"]) == (None, "unknown")
+    assert (row["release"], row["state"]) == (None, "unknown")
 
 
 def test_an_environment_that_is_not_reached_is_told_beside_the_others(project: Path) -> None:
@@ -182,44 +173,9 @@ def test_json_has_every_row_and_what_was_not_read(project: Path) -> None:
     bert, sdxl = answer["stacks"]
     assert (bert["release"], bert["job"], bert["run"]) == (release_of("bert.dev"), "bert-1f3a9c", 1)
     assert bert["cost_per_hour"] == {"amount": 33.6, "currency": "USD"}
-    assert (bert["drift"], sdxl["release"], sdxl["cost_per_hour"]) == (None, None, None)
-    assert (bert["follows"], sdxl["follows"]) == ("release", "file")
+    assert (sdxl["release"], sdxl["cost_per_hour"]) == (None, None)
     (unread,) = answer["not_read"]
     assert (unread["environment"], unread["error"]["message"][:14]) == ("prod", "cannot connect")
-
-
-@pytest.fixture
-def applied_twice(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Two stacks of the same name in two projects, one of which somebody has edited by hand."""
-    (project / "stacks" / "environments" / "dev.yaml").write_text(yaml.safe_dump(read("environments", "dev")))
-    ours, theirs = objects(bert("bert"), "vision/bert.dev"), objects(bert("mnist"), "audio/bert.dev")
-    one(theirs, "Service")["spec"]["publishNotReadyAddresses"] = False
-    with website(ApiObjects([*ours, *theirs])) as server:
-        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        yield project
-
-
-def test_drift_is_a_column_where_it_is_asked_for(applied_twice: Path) -> None:
-    code, out, err = run("stacks", "-e", "dev", "--drift")
-    head, ours, theirs, *_ = out.splitlines()
-    assert (code, err) == (0, "")
-    assert cells(head)[-4:] == ["drift", "release", "revision", "stack"]
-    assert "in sync" in ours
-    assert theirs.endswith("audio/bert.dev")
-    assert "  drift  " in theirs
-    _, out, _ = run("stacks", "-e", "dev")
-    assert "drift" not in out
-
-
-def test_drift_for_programs_and_for_reports(applied_twice: Path) -> None:
-    _, out, _ = run("stacks", "-e", "dev", "--drift", "--output", "json")
-    found = {each["stack"]: each["drift"] for each in json.loads(out)["stacks"]}
-    assert found == {"vision/bert.dev": "in sync", "audio/bert.dev": "drift"}
-    _, out, _ = run("stacks", "-e", "dev", "--drift", "--output", "markdown")
-    head, rule, ours, *_ = (line for line in out.splitlines() if line.startswith("|"))
-    assert "| drift | release |" in head
-    assert head.count("|") == rule.count("|") == ours.count("|") == 12
-    assert "| in sync |" in ours
 
 
 def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +186,7 @@ def test_a_record_that_cannot_be_read_is_told(project: Path, tmp_path: Path, mon
     assert "at `$.run`" in err
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+@pytest.mark.parametrize("form", ["text", "json"])
 def test_what_somebody_has_written_into_the_cluster_shows_no_secret(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
@@ -243,12 +199,3 @@ def test_what_somebody_has_written_into_the_cluster_shows_no_secret(
         _, out, err = run("stacks", "-e", "dev", "--output", form)
     assert "bert" in out
     assert leaks({"out": out, "err": err}, [GITHUB_TOKEN, HUB_TOKEN]) == []
-
-
-@pytest.mark.parametrize("form", ["text", "markdown"])
-def test_where_nothing_could_be_read_nobody_counts(project: Path, form: str) -> None:
-    code, out, err = run("stacks", "-e", "prod", "--output", form)
-    assert code == 1
-    assert "no environment could be read; what is deployed is unknown" in out
-    assert "0 experiments" not in out
-    assert "the environment prod" in (err if form == "text" else out)

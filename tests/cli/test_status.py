@@ -21,9 +21,10 @@ from tests.support.api_objects import ApiObjects
 from tests.support.samples import JOB
 from tests.support.websites import website
 from trainform.cli.status_text import sections
+from trainform.cluster.facts import Holder
 from trainform.console.lines import DEFAULT_WIDTH
 from trainform.console.terminal import lines_of
-from trainform.running.model import Cause, End, Failure, Fault, Holder, JobStatus, Reason
+from trainform.running.model import Cause, End, Failure, Fault, JobStatus, Reason
 from trainform.running.status import status_of
 
 
@@ -56,7 +57,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, objects: ApiObjects
 def test_a_job_by_its_stack_or_its_experiment(project: Path) -> None:
     by_stack = run("status", "bert.dev")
     assert by_stack[0] == 0
-    assert by_stack[1].splitlines()[0].startswith("bert.dev: running for ")
+    assert by_stack[1].splitlines()[0] == "bert.dev: running"
     assert by_stack[2] == ""
     for words in (["bert"], ["bert", "-e", "dev"], ["bert", "-e", "stacks/environments/dev.yaml"]):
         assert run("status", *words)[1].splitlines()[1:4] == by_stack[1].splitlines()[1:4], words
@@ -136,7 +137,7 @@ def test_the_text_of_a_job_that_runs() -> None:
         "    queue   default",
         "    pods    2 of 2 placed, 1 restarting, 1 running",
         "    again   2 restarts",
-        "    uses    16 a800, 67.20 USD so far",
+        "    size    16 a800, 67.20 USD so far",
         "    time    created 2 h ago, runs for 2 h",
         "",
         "Pods",
@@ -153,7 +154,7 @@ def test_a_thousand_pods_are_a_few_rows() -> None:
     lines = of_pods(pods)
     assert lines[lines.index("Pods") + 1 :][:4] == [
         "  pods  role    state      restarts  nodes",
-        "  1000  worker  running    0         node-0, node-1, node-10, 122 more",
+        "  1000  worker  running    0         node-0, node-1, node-10 and 122 more",
         "  24    worker  OOMKilled  0         node-127",
         "  pod          rank  state      restarts  node",
     ]
@@ -186,7 +187,7 @@ def test_the_text_of_reasons_and_of_a_failure() -> None:
     assert lines[lines.index("Why it waits") :][:11] == [
         "Why it waits",
         "  nodes Queue/vision: Needs 16 a800, 8 are free, at most 4 on one node.",
-        "    held by training/hog: 8 a800 (queue default), priority 100",
+        "    held by training/hog: 8 a800 (queue default, priority 100)",
         "    fix     wait for training/hog",
         "",
         "Why attempt 1 failed",

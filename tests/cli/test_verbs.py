@@ -59,25 +59,23 @@ def test_check_as_json() -> None:
     assert right == {
         "argument": "extras", "name": "extras", "environment": "dev", "ok": True, "job": plan.job,
         "revision": plan.revision, "pods": 8, "accelerators": {"a800": 4}, "notes": [*plan.notes], "problems": [],
+        "stack": None, "tried": [],
     }  # fmt: skip
     assert (wrong["name"], wrong["ok"], answer["ok"]) == ("nowhere", False, False)
     assert wrong["problems"][0].keys() == {"source", "line", "path", "value", "reason", "fix", "code", "fingerprint"}
 
 
-def test_the_environment_may_come_from_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRAINFORM_ENVIRONMENT", "dev")
-    assert run("check", "hello")[0] == 0
-    monkeypatch.delenv("TRAINFORM_ENVIRONMENT")
+def test_standard_input_needs_an_environment() -> None:
     code, _, err = run("check", "-")
     assert (code, "Missing option '--environment'" in err) == (2, True)
 
 
 def test_plan_as_json() -> None:
-    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--output", "json", "--run", "3")
+    code, out, _ = run("plan", "sdxl-lora", "-e", "dev", "--output", "json")
     shown: dict[str, Any] = json.loads(out)
-    plan = check_experiment("sdxl-lora", "dev", run=3).or_raise().plan
+    plan = check_experiment("sdxl-lora", "dev").or_raise().plan
     assert code == 0
-    assert (shown["job"], shown["run"], shown["revision"], shown["min_available"]) == (plan.job, 3, plan.revision, 4)
+    assert (shown["job"], shown["run"], shown["revision"], shown["min_available"]) == (plan.job, 1, plan.revision, 4)
     assert [(pod["name"], pod["rank"]) for pod in shown["pods"]] == [(pod.name, pod.rank) for pod in plan.pods()]
     assert shown["world"] == {"nodes": 4, "processes": 32, "bounds": None}
     assert shown["totals"]["accelerators"] == {"a800": 32}
@@ -86,8 +84,8 @@ def test_plan_as_json() -> None:
 
 
 def test_render_reads_back_to_the_manifests() -> None:
-    code, out, err = run("render", "extras", "-e", "dev", "--run", "2")
-    expected = [manifest.body for manifest in job_manifests(check_experiment("extras", "dev", run=2).or_raise().plan)]
+    code, out, err = run("render", "extras", "-e", "dev")
+    expected = [manifest.body for manifest in job_manifests(check_experiment("extras", "dev").or_raise().plan)]
     assert (code, err) == (0, "")
     assert list(yaml.safe_load_all(out)) == expected
 

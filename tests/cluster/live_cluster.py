@@ -6,15 +6,18 @@ from typing import Any
 
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
-from trainform.cluster.facts import AppliedObject, RequestedJob
+from trainform import defaults
 
 JOB = "sdxl-lora-1f3a9c"
 OTHER = "bert-77aa01"
 PLENTY = 30.0  # on a busy machine
 
 
-def asked(name: str = JOB, experiment: str = "sdxl-lora") -> RequestedJob:
-    return RequestedJob(AppliedObject(volcano_job(name)), experiment)
+def asked(name: str = JOB, experiment: str = "sdxl-lora") -> dict[str, Any]:
+    """A job as it was applied; without an experiment, one of another program."""
+    job = volcano_job(name)
+    labels = {**defaults.MANAGED_BY, defaults.NAME_LABEL: experiment} if experiment else {}
+    return {**job, "metadata": {**job["metadata"], "labels": labels}}
 
 
 def config_map(name: str = "sdxl-lora-deployed") -> dict[str, Any]:

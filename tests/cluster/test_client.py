@@ -18,7 +18,6 @@ import yaml
 from tests.support.websites import website
 from trainform.cluster import connection
 from trainform.cluster.api import ClusterApi
-from trainform.cluster.client import Cluster
 from trainform.cluster.connection import shown_server
 from trainform.errors import ClusterError
 
@@ -54,29 +53,29 @@ def test_several_kubeconfigs_are_used_as_by_kubectl(home: Path, monkeypatch: pyt
         kubeconfig(home / "two", "prod-cluster", current="prod-cluster"),
     )
     monkeypatch.setenv("KUBECONFIG", f"{first}:{home / 'missing'}:{second}")
-    assert Cluster("prod-cluster").api.server == "https://prod-cluster:6443"
-    assert Cluster(None).api.server == "https://prod-cluster:6443"
+    assert ClusterApi("prod-cluster").server == "https://prod-cluster:6443"
+    assert ClusterApi(None).server == "https://prod-cluster:6443"
 
 
 def test_the_kubeconfig_in_the_home_folder_is_used(home: Path) -> None:
     (home / ".kube").mkdir()
     kubeconfig(home / ".kube" / "config", "dev-cluster", current="dev-cluster")
-    assert Cluster(None).api.server == "https://dev-cluster:6443"
+    assert ClusterApi(None).server == "https://dev-cluster:6443"
 
 
 def test_a_runner_inside_a_cluster_still_takes_the_kubeconfig(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig(home / "one", "dev-cluster")))
-    assert Cluster("dev-cluster").api.server == "https://dev-cluster:6443"
+    assert ClusterApi("dev-cluster").server == "https://dev-cluster:6443"
 
 
 def test_a_missing_kubeconfig_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ClusterError, match=r"there is no kubeconfig at ~/\.kube/config"):
-        Cluster("dev-cluster")
+        ClusterApi("dev-cluster")
     monkeypatch.setenv("KUBECONFIG", str(home / "missing"))
     with pytest.raises(ClusterError, match=f"there is no kubeconfig at {home / 'missing'}"):
-        Cluster("dev-cluster")
+        ClusterApi("dev-cluster")
 
 
 def cluster_at(server: str) -> str:
@@ -105,7 +104,7 @@ def test_an_invalid_kubeconfig_is_an_error(home: Path, monkeypatch: pytest.Monke
     (home / "broken").write_text(content)
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
     with pytest.raises(ClusterError, match="cannot connect to the cluster"):
-        Cluster("dev-cluster")
+        ClusterApi("dev-cluster")
 
 
 def test_only_regular_files_are_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +113,7 @@ def test_only_regular_files_are_read(home: Path, monkeypatch: pytest.MonkeyPatch
     for name, kind in (("pipe", "a pipe"), ("folder", "a directory")):
         monkeypatch.setenv("KUBECONFIG", str(home / name))
         with pytest.raises(ClusterError, match=f"{home / name}: the path leads to {kind}, not to a file"):
-            Cluster("dev-cluster")
+            ClusterApi("dev-cluster")
 
 
 # --- a way to the cluster that does not work: one message, no traceback, and nothing of the credentials in it
@@ -166,8 +165,8 @@ def test_connection_errors_have_a_reason_and_a_fix(
     home: Path, monkeypatch: pytest.MonkeyPatch, web_page: str, server: str, user: dict[str, object], reason: str
 ) -> None:
     use(home / "one", monkeypatch, web_page if server == "WEBSITE" else server, user)
-    with pytest.raises(ClusterError) as caught, contextlib.closing(Cluster(None)) as cluster:
-        cluster.get("Namespace", "ai-namespace")
+    with pytest.raises(ClusterError) as caught, contextlib.closing(ClusterApi(None)) as cluster:
+        cluster.get("/api/v1/namespaces/ai-namespace")
     assert reason in str(caught.value)
     assert SECRET not in str(caught.value)
     assert caught.value.fix
@@ -179,7 +178,7 @@ def test_a_context_without_a_user(home: Path, monkeypatch: pytest.MonkeyPatch, w
     (home / "one").write_text(yaml.safe_dump(content))
     monkeypatch.setenv("KUBECONFIG", str(home / "one"))
     with pytest.raises(ClusterError, match="cannot connect to the cluster of context dev-cluster: Missing user"):
-        Cluster("dev-cluster")
+        ClusterApi("dev-cluster")
 
 
 # --- what an attacker, or a strange server, does: one message each, whatever the transport runs into
@@ -209,8 +208,8 @@ def test_commands_for_a_token_that_fail(
     home: Path, monkeypatch: pytest.MonkeyPatch, web_page: str, script: str, reason: str
 ) -> None:
     use(home / "one", monkeypatch, web_page, program(home, script))
-    with pytest.raises(ClusterError) as caught, contextlib.closing(Cluster(None)) as cluster:
-        cluster.get("Namespace", "ai-namespace")
+    with pytest.raises(ClusterError) as caught, contextlib.closing(ClusterApi(None)) as cluster:
+        cluster.get("/api/v1/namespaces/ai-namespace")
     assert reason in str(caught.value)
     assert SECRET not in str(caught.value)
 
@@ -221,12 +220,14 @@ def test_a_list_that_is_not_served_is_empty_and_one_without_permission_an_error(
     for status in (404, 403):
         with website((status, "application/json", b"{}")) as server:
             use(home / "one", monkeypatch, server, {"token": "t0ken"})
-            with contextlib.closing(Cluster(None)) as cluster:
+            with contextlib.closing(ClusterApi(None)) as cluster:
                 if status == 404:
-                    assert cluster.find_all("Pod", "ai-namespace", {}) == []
+                    assert (
+                        cluster.find_all("/api/v1/namespaces/ai-namespace/pods", "list the pods of ai-namespace") == []
+                    )
                     continue
-                with pytest.raises(ClusterError, match="no permission to list the pods of the namespace ai-"):
-                    cluster.find_all("Pod", "ai-namespace", {})
+                with pytest.raises(ClusterError, match="no permission to list the pods of ai-namespace"):
+                    cluster.find_all("/api/v1/namespaces/ai-namespace/pods", "list the pods of ai-namespace")
 
 
 @pytest.mark.parametrize(
@@ -234,8 +235,8 @@ def test_a_list_that_is_not_served_is_empty_and_one_without_permission_an_error(
 )
 def test_invalid_server_urls_are_errors(home: Path, monkeypatch: pytest.MonkeyPatch, server: str) -> None:
     use(home / "one", monkeypatch, server, {"token": "t0ken"})
-    with pytest.raises(ClusterError, match="the current context"), contextlib.closing(Cluster(None)) as cluster:
-        cluster.get("Namespace", "ai-namespace")
+    with pytest.raises(ClusterError, match="the current context"), contextlib.closing(ClusterApi(None)) as cluster:
+        cluster.get("/api/v1/namespaces/ai-namespace")
 
 
 @pytest.mark.parametrize(
@@ -276,7 +277,7 @@ def test_invalid_yaml_values_are_not_shown(
     (home / "broken").write_text(content)
     monkeypatch.setenv("KUBECONFIG", str(home / "broken"))
     with pytest.raises(ClusterError) as caught:
-        Cluster(None)
+        ClusterApi(None)
     assert reason in str(caught.value)
     assert SECRET not in str(caught.value)
 
@@ -290,7 +291,7 @@ def test_a_kubeconfig_that_is_nested_deeply_ends_no_process(
     (home / "bomb").write_text(content)
     monkeypatch.setenv("KUBECONFIG", str(home / "bomb"))
     with pytest.raises(ClusterError, match="the file is nested deeper than 40 levels"):
-        Cluster(None)
+        ClusterApi(None)
 
 
 def test_one_thread_at_a_time_decodes_a_kubeconfig(monkeypatch: pytest.MonkeyPatch) -> None:

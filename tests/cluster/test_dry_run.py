@@ -12,7 +12,8 @@ from tests.support.samples import environment
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import Answer
 from trainform.cluster.dry_run import FORCE, DryRun, drop_repeats, dry_run_of, dry_runs, judge
-from trainform.cluster.outcome import Outcome, StackContext, object_key
+from trainform.cluster.live_objects import key_of
+from trainform.cluster.outcome import Outcome, StackContext
 from trainform.errors import ClusterError
 from trainform.job.render import draft_plan, job_manifests
 from trainform.job.render_platform import platform_manifests
@@ -147,7 +148,7 @@ def test_a_quota_without_room_for_another_kind_of_job() -> None:
     plan, (_, job) = drafted()
     full = status("exceeded quota: jobs, requested: count/jobs.batch.volcano.sh=1", 403)
     assert len(judge(job, full, STACK, plan).problems) == 1
-    same = StackContext("resnet.dev", applied={("Job", "ai", "resnet-0a1b2c"): {}})
+    same = StackContext("resnet.dev", applied={("batch.volcano.sh/v1alpha1", "Job", "ai", "resnet-0a1b2c"): {}})
     assert judge(job, full, same, plan).problems == []
 
 
@@ -248,7 +249,7 @@ def test_a_claim_that_the_server_does_not_grow() -> None:
 
 def test_a_priority_class_is_replaced_in_two_steps() -> None:
     manifest = own("PriorityClass")
-    applied = StackContext("dev", applied={object_key(manifest.body): {}})
+    applied = StackContext("dev", applied={key_of(manifest.body): {}})
     answer = status("", 422, ("value", "Forbidden: may not be changed in an update."))
     for stack, command in ((applied, "pulumi destroy --target '**::dev-priority-class-urgent' -s dev"),
                            (StackContext("dev"), "kubectl delete priorityclass urgent")):  # fmt: skip
@@ -258,7 +259,7 @@ def test_a_priority_class_is_replaced_in_two_steps() -> None:
 
 def test_a_field_of_another_manager(monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = own("Queue")
-    known: dict[Any, Any] = {object_key(manifest.body): {}}
+    known: dict[Any, Any] = {key_of(manifest.body): {}}
     preview, up = (StackContext("dev", applied=known, preview=preview) for preview in (True, False))
     for stack in (STACK, preview):
         (problem,) = judge(run_of(manifest, stack), owned_by("kubectl-edit", ".spec.weight"), stack).problems
@@ -277,7 +278,7 @@ def test_a_field_of_another_manager(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_job_that_has_not_changed_is_not_sent() -> None:
     plan, (*_, job) = drafted()
     body: Any = job.request.body
-    stack = StackContext(applied={object_key(body): body})
+    stack = StackContext(applied={key_of(body): body})
     manifests = job_manifests(plan)
     runs = dry_runs(plan, manifests, BACKENDS["volcano"].templates(plan, manifests), stack)
     assert [run.role for run in runs] == ["worker"]

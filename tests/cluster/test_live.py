@@ -16,8 +16,10 @@ from tests.cluster.test_client import use
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import GPU, NAMESPACE, group, node, pod, queue, volcano_job
 from tests.support.websites import WEB_PAGE, website
-from trainform.cluster.facts import NO_HOLDERS, AppliedObject
+from trainform.cluster.facts import NO_HOLDERS, LiveKueue
 from trainform.cluster.live import LiveReads
+
+NO_KUEUE = LiveKueue({}, ())
 
 
 def test_a_running_job_with_its_pods(read: Any) -> None:
@@ -44,14 +46,13 @@ def test_the_phase_is_that_of_the_pods(read: Any) -> None:
 def test_queues_with_what_is_held_in_them(read: Any) -> None:
     pending = pod("late-123456", 0, "Pending", on=None)
     ended = pod("done-123456", 0, "Succeeded")
-    facts = read(cluster(pending, ended), queues=["default", "absent"])
-    (found,) = facts.queues
+    facts = read(cluster(pending, ended))
+    found, night = facts.queues
     assert (found.name, found.weight, found.capability) == ("default", 2, {GPU: "64"})
     each = {GPU: "8", "cpu": "8", "memory": "64Gi", "pods": "1"}
     assert found.holders == {f"{NAMESPACE}/{JOB}": each, f"team-b/{OTHER}": each}
     assert found.reclaimable
-    assert [(other.name, other.parent) for other in facts.other_queues] == [("night", "root")]
-    assert read(cluster(), queues=["night"]).other_queues[0].holders.keys() == found.holders.keys()
+    assert (night.name, night.parent, night.holders) == ("night", "root", {})
 
 
 def test_nodes_with_what_their_pods_ask_for(read: Any) -> None:
@@ -136,7 +137,7 @@ def test_the_queues_of_kueue(read: Any) -> None:
         workload("bert-77aa01", "False"),
         workload("mnist-0a1b2c", "True"),
     )
-    assert read(objects).kueue is None
+    assert read(objects).kueue == NO_KUEUE
     found = read(objects, kueue=True).kueue
     alone, below, research = found.cluster_queues
     assert below.nested, "the cohort all lends to it"
@@ -148,7 +149,7 @@ def test_the_queues_of_kueue(read: Any) -> None:
     assert research.holders == {f"{NAMESPACE}/bert-77aa01": {GPU: "16"}}
     objects.forbidden = frozenset({"cohorts"})
     facts = read(objects, kueue=True)
-    assert (facts.kueue, facts.not_read) == (None, {"cohorts": "this account has no permission to list cohorts"})
+    assert (facts.kueue, facts.not_read) == (NO_KUEUE, {"cohorts": "this account has no permission to list cohorts"})
 
 
 # --- objects
@@ -165,7 +166,7 @@ def service(**spec: Any) -> dict[str, Any]:
 
 def test_an_object_that_is_gone_is_missing(read: Any) -> None:
     gone = asked("sdxl-lora-0ff1ce")
-    facts = read(cluster(), jobs=[gone], objects=[gone.object, AppliedObject(service(clusterIP="None"))])
+    facts = read(cluster(), jobs=[gone], objects=[gone, service(clusterIP="None")])
     assert facts.jobs == ()
     assert facts.missing == ("Job/sdxl-lora-0ff1ce", "Service/sdxl-lora")
     assert facts.drift == ()
@@ -184,7 +185,7 @@ def test_a_field_that_somebody_changed_is_drift_with_its_manager(read: Any) -> N
     applied = queue("share", weight=1)
     applied["metadata"]["namespace"] = NAMESPACE  # the provider fills it in
     del applied["status"]
-    (drift,) = read(cluster(edited), objects=[AppliedObject(applied)]).drift
+    (drift,) = read(cluster(edited), objects=[applied]).drift
     assert (drift.kind, drift.name, drift.path, drift.applied, drift.live) == ("Queue", "share", "spec.weight", 1, 4)
     assert (drift.manager, drift.written) == ("kubectl-edit", "2026-11-22T14:02:07Z")
 
@@ -192,14 +193,14 @@ def test_a_field_that_somebody_changed_is_drift_with_its_manager(read: Any) -> N
 def test_the_data_of_a_secret_is_never_asked_for(read: Any) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "ssh", "namespace": NAMESPACE}}
     objects = cluster({**secret, "data": {"id_ed25519": "aHVudGVyMg=="}})
-    facts = read(objects, objects=[AppliedObject({**secret, "stringData": {"id_ed25519": "0ther"}})])
+    facts = read(objects, objects=[{**secret, "stringData": {"id_ed25519": "0ther"}}])
     assert facts.drift == ()
 
 
 def test_what_this_account_may_not_read_is_said(read: Any) -> None:
     objects = cluster()
     objects.forbidden = frozenset({"nodes", "*/pods", "configmaps"})
-    wanted = {"jobs": [asked()], "queues": ["default"], "objects": [AppliedObject(config_map())]}
+    wanted = {"jobs": [asked()], "objects": [config_map()]}
     facts = read(objects, **wanted)
     assert facts.nodes is None
     assert facts.drift is None
@@ -208,7 +209,7 @@ def test_what_this_account_may_not_read_is_said(read: Any) -> None:
     assert facts.not_read == {
         "nodes": "this account has no permission to list nodes",
         "what other jobs hold": "this account has no permission to list pods",
-        "drift": (
+        "objects": (
             "1 of 1 objects could not be read: this account has no permission to read ConfigMap/sdxl-lora-deployed"
         ),
     }
@@ -217,7 +218,7 @@ def test_what_this_account_may_not_read_is_said(read: Any) -> None:
 def test_without_pod_groups_nobody_knows_who_is_in_a_queue(read: Any) -> None:
     objects = cluster()
     objects.forbidden = frozenset({"podgroups"})
-    facts = read(objects, queues=["default"])
+    facts = read(objects)
     assert facts.queues[0].holders == {}
     assert facts.not_read == {NO_HOLDERS: "this account has no permission to list pod groups"}
 
@@ -226,7 +227,7 @@ def test_a_cluster_without_volcano_has_no_queues(read: Any) -> None:
     def answer(path: str) -> Any:
         return (404, "text/plain", b"404 page not found\n") if "volcano" in path else cluster()(path)
 
-    facts = read(answer, queues=["default"], jobs=[asked()])
+    facts = read(answer, jobs=[asked()])
     assert facts.queues == ()
     assert facts.missing == (f"Job/{JOB}",)
     assert facts.not_read == {}
@@ -236,7 +237,7 @@ def test_what_is_late_is_not_waited_for(read: Any) -> None:
     objects = cluster()
     objects.slow = {"nodes": 6.0, f"jobs/{JOB}": 6.0}
     begin = time.monotonic()
-    facts = read(objects, seconds=2.0, jobs=[asked()], queues=["default"])
+    facts = read(objects, seconds=2.0, jobs=[asked()])
     assert facts.nodes is None
     assert facts.jobs is None
     assert facts.not_read == {"nodes": "no answer within 2 s", f"Job/{JOB}": "no answer within 2 s"}
@@ -258,7 +259,7 @@ def test_lists_are_read_before_it_is_known_what_to_ask_for(tmp_path: Path, monke
                 "nodes", "podgroups", "pods", "queues",
             ]  # fmt: skip
             time.sleep(1.5)
-            facts = reads.facts([asked()], ["default"])
+            facts = reads.facts([asked()])
     assert facts.nodes
     assert facts.jobs
     assert facts.not_read == {"queues": "no answer within 0.5 s"}
@@ -269,7 +270,7 @@ def test_lists_are_read_before_it_is_known_what_to_ask_for(tmp_path: Path, monke
     [(WEB_PAGE, "does not answer as a Kubernetes API"), ((401, "application/json", b"{}"), "refuses the credentials")],
 )
 def test_a_server_that_is_no_cluster_is_one_reason(read: Any, answer: Any, reason: str) -> None:
-    facts = read(answer, jobs=[asked()], queues=["default"], objects=[asked().object])
+    facts = read(answer, jobs=[asked()], objects=[asked()])
     assert (facts.jobs, facts.queues, facts.nodes, facts.drift, facts.missing) == (None, None, None, None, ())
     assert list(facts.not_read) == ["cluster"]
     assert reason in facts.not_read["cluster"]
@@ -278,7 +279,7 @@ def test_a_server_that_is_no_cluster_is_one_reason(read: Any, answer: Any, reaso
 def test_an_unreachable_cluster_is_one_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use(tmp_path / "kubeconfig", monkeypatch, "http://me:s3cret@127.0.0.1:1", {"token": "t0ken"})
     with LiveReads(None, NAMESPACE) as reads:
-        facts = reads.facts([asked()], ["default"])
+        facts = reads.facts([asked()])
     assert list(facts.not_read) == ["cluster"]
     assert "Connection refused" in facts.not_read["cluster"]
     assert "s3cret" not in facts.not_read["cluster"]
@@ -287,10 +288,8 @@ def test_an_unreachable_cluster_is_one_reason(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize("version", ["../../x", "v1/../x", "V 1", ""])
 def test_a_version_that_is_none_is_not_asked_for(read: Any, version: str) -> None:
     objects = cluster()
-    facts = read(
-        objects, objects=[AppliedObject({"apiVersion": version, "kind": "Job", "metadata": {"name": "a/../b"}})]
-    )
-    assert "is not an API version" in facts.not_read["drift"]
+    facts = read(objects, objects=[{"apiVersion": version, "kind": "Job", "metadata": {"name": "a/../b"}}])
+    assert "is not an API version" in facts.not_read["objects"]
     assert not any("x" in path.split("?")[0] for path in objects.asked)
 
 
@@ -330,7 +329,7 @@ def test_of_a_thousand_pods_little_is_kept(read: Any) -> None:
         ]
     )
     tracemalloc.start()
-    facts = read(objects, jobs=[asked()], queues=["default"])
+    facts = read(objects, jobs=[asked()])
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert facts.jobs[0].pods == {"running": 1024}

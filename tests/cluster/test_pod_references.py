@@ -37,7 +37,8 @@ def named(*expected: str, backend: str = "volcano", worker: Any = (), **parts: A
     )
     manifests = job_manifests(plan)
     made = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
-    return references(plan, BACKENDS[backend].templates(plan, manifests), made, expected)
+    found = references(plan, BACKENDS[backend].templates(plan, manifests), made, expected)
+    return [each for each in found if each != Reference("Queue", "default", (), "queue")]
 
 
 @pytest.mark.parametrize("backend", ["volcano", "jobset", "trainer", "kubeflow"])
@@ -68,15 +69,24 @@ def test_what_a_patch_of_pods_names() -> None:
 
 
 def test_volumes_of_the_experiment() -> None:
-    """A ConfigMap may have the name of a claim; `preflight` reads the claims."""
+    """A ConfigMap may have the name of a claim."""
     storage = {
         "data": {"claim": "tuning", "mount": "/data"},
         "nccl": {"config_map": "tuning", "mount": "/etc/nccl"},
         "hub": {"secret": "hub", "mount": "/etc/hub", "roles": ["worker"]},
     }
     assert {*named(storage=storage)} == {
+        Reference("PersistentVolumeClaim", "tuning", (), "storage.data", as_files=True),
         Reference("ConfigMap", "tuning", (), "storage.nccl", as_files=True),
         Reference("Secret", "hub", (), "storage.hub", as_files=True),
+    }
+
+
+def test_fields_with_one_name() -> None:
+    assert {*named(queue="night", priority_class="urgent", service_account="trainer")} == {
+        Reference("Queue", "night", (), "queue"),
+        Reference("PriorityClass", "urgent", (), "priority_class"),
+        Reference("ServiceAccount", "trainer", (), "service_account"),
     }
 
 
@@ -101,8 +111,7 @@ def test_files_of_ssh_keys_of_git_and_pull_secrets() -> None:
 
 def test_what_the_job_or_the_program_makes_is_not_looked_up() -> None:
     assert (
-        named(launcher={"torchrun": {"script": "/train.py"}}, storage={"data": {"claim": "datasets", "mount": "/data"}})
-        == []
+        named(launcher={"torchrun": {"script": "/train.py"}}, storage={"data": {"size": "1Ti", "mount": "/data"}}) == []
     )
     assert named("hf", env={"HF_TOKEN": TOKEN}) == []
 

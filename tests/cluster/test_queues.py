@@ -9,25 +9,21 @@ import pytest
 
 from tests.cluster.test_client import use
 from tests.support.websites import website
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import ClusterApi
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
-from trainform.job.render import draft_plan
+from trainform.job.render import draft_plan, job_manifests
 from trainform.spec.environment import Environment
 from trainform.spec.experiment import Experiment
 
 MISSING = (404, "application/json", b'{"kind": "Status", "apiVersion": "v1", "code": 404, "message": "not found"}')
-MADE, THERE, SCHEDULER = (
-    "pulumi stack select --create prod && pulumi up -s prod",
-    "kubectl get queues.scheduling.volcano.sh",
-    "volcano-scheduler",
-)
+MADE, THERE = "pulumi stack select --create prod && pulumi up -s prod", "kubectl get queues.scheduling.volcano.sh"
 QUEUES: dict[str, Any] = {"ours": {}, "theirs": {"create": False}}
 DECLARED = frozenset(
     {("Queue", "ours"), ("PriorityClass", "urgent"), ("PersistentVolumeClaim", "datasets"), ("Namespace", "team")}
 )
-CASES = pytest.mark.parametrize(("queue", "fix"), [("ours", MADE), ("theirs", THERE), ("default", SCHEDULER)])
+CASES = pytest.mark.parametrize(("queue", "fix"), [("ours", MADE), ("theirs", THERE), ("default", THERE)])
 
 
 def environment() -> Environment:
@@ -47,17 +43,15 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: frozenset
     with website(MISSING) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
         with pytest.raises(ClusterError) as caught:
-            check_job(Cluster(None), plan, [], (), (), StackContext(declared=declared))
+            check_job(ClusterApi(None), plan, job_manifests(plan), (), (), StackContext(declared=declared))
     return caught.value.findings
 
 
 @CASES
 def test_before_anything_is_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queue: str, fix: str) -> None:
     findings = refused(tmp_path, monkeypatch, DECLARED, queue=queue)
-    (found,) = (fixes for reason, fixes in findings if reason == f"the queue {queue} does not exist")
-    assert [words in found for words in (MADE, THERE, SCHEDULER)] == [
-        words == fix for words in (MADE, THERE, SCHEDULER)
-    ]
+    (found,) = (fixes for reason, fixes in findings if reason == f"queue: the Queue {queue} does not exist")
+    assert [words in found for words in (MADE, THERE)] == [words == fix for words in (MADE, THERE)]
 
 
 @pytest.mark.parametrize("declared", [DECLARED, frozenset()])

@@ -41,7 +41,9 @@ def recorded(
     """The record of a job with one role."""
     roles = {"worker": {"replicas": replicas, "accelerators": {"a800": accelerators} if accelerators else None}}
     model = Experiment.model_validate({**JOB, "name": experiment, "roles": roles, **more})
-    record = Record(REVISION, f"{experiment}-{REVISION}", 1, resolved(model), {"backend": "volcano"})
+    record = Record(
+        REVISION, f"{experiment}-{REVISION}", 1, resolved(model), {"backend": "volcano", "admission": "volcano"}
+    )
     body = {**config_map(experiment), "data": record.data()}
     body["metadata"]["annotations"] = {defaults.STACK_ANNOTATION: stack}
     return body
@@ -126,11 +128,11 @@ def test_the_reads_do_not_grow_with_the_stacks(read: Any) -> None:
     ("created", "shown"),
     [
         ("", ""),
-        ("2026-11-23T11:59:58Z", "less than a minute"),
+        ("2026-11-23T11:59:58Z", "2 s"),
         ("2026-11-23T11:00:00Z", "60 min"),
         ("2026-11-23T09:54:59Z", "2 h"),
         ("2026-11-20T08:00:00Z", "3 d"),
-        ("2026-11-23T12:00:30Z", "less than a minute"),
+        ("2026-11-23T12:00:30Z", "0 s"),
         ("2026-11-20T08:00:00", ""),
         ("None", ""),
     ],

@@ -55,7 +55,7 @@ def test_a_claim_of_somebody_else_is_refused_and_not_touched_and_one_that_does_n
         f"PersistentVolumeClaim {CLAIM} exists already and does not belong to this environment (managed-by Helm)"
         in output
     )
-    assert f"the claim nowhere does not exist in {project.namespace}" in output
+    assert f"storage.models: the PersistentVolumeClaim nowhere does not exist in {project.namespace}" in output
     after = live.get("persistentvolumeclaims", CLAIM, project.namespace)
     assert after["metadata"]["uid"] == before
     assert after["spec"]["resources"]["requests"]["storage"] == "1Ti"

@@ -15,7 +15,7 @@ from tests.engine.refusing import LABEL, REASON, refusing
 from tests.engine.test_rights import person
 from tests.support.documents import blocks_of
 from tests.support.repository import ROOT
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import ClusterApi
 from trainform.cluster.outcome import Outcome, StackContext
 from trainform.cluster.preflight import check_job
 from trainform.errors import ClusterError
@@ -38,7 +38,7 @@ def ask(project: Project, monkeypatch: pytest.MonkeyPatch) -> Ask:
         namespace = {"name": project.namespace}
         environment = Environment.model_validate({"name": "dev", "namespace": namespace})
         plan = draft_plan(Experiment.model_validate(data), environment)
-        with closing(Cluster("dev-cluster")) as cluster:
+        with closing(ClusterApi("dev-cluster")) as cluster:
             return check_job(cluster, plan, job_manifests(plan), ("jobs.batch.volcano.sh",), (), StackContext())
 
     return asking
@@ -122,8 +122,8 @@ def test_what_env_names_exists(ask: Ask, project: Project, live: Live) -> None:
 def test_a_reviewer_without_rights(ask: Ask, project: Project, live: Live) -> None:
     reviewer = person(project, live, "reviewer", ["reviewer", "reader"])
     assert [*ask(reviewer, env=TOKEN).not_checked] == [
-        ("Job bert-000000", "this account has no permission for a dry run (verb patch of jobs)"),
         ("Secret hf", "this account has no permission to read it"),
+        ("Job bert-000000", "this account has no permission for a dry run (verb patch of jobs)"),
     ]
     assert findings(ask, account=reviewer, roles={"worker": patched(hostAliases=[{"ip": "9.9"}])})
     project.experiment(

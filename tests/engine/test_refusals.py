@@ -41,12 +41,12 @@ ASK = """\
 from trainform.cluster.operators import operators
 from trainform.cluster.outcome import StackContext
 from trainform.cluster.preflight import check_objects
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import ClusterApi
 from trainform.errors import ClusterError
 
 try:
     absent = tuple(f"nothings.{each.domain}" for found in operators().values() for each in found)
-    check_objects(Cluster("dev-cluster"), [], absent, StackContext())
+    check_objects(ClusterApi("dev-cluster"), [], absent, StackContext())
 except ClusterError as error:
     print(error)
 """
@@ -112,7 +112,7 @@ def test_everything_that_is_missing_is_told_at_once(project: Project, hello: str
     assert "install JobSet" in output
     assert "the namespace ai-nowhere does not exist" in output
     assert "pulumi up -s dev" in output
-    assert "the queue team-audio does not exist" in output
+    assert "the Queue team-audio does not exist" in output
 
 
 def test_what_a_user_wrote_reaches_the_terminal_as_text(project: Project) -> None:

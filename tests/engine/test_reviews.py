@@ -154,7 +154,7 @@ def make_secret(story: Story) -> None:
 
 def without_names(headline: str, namespace: str) -> str:
     """Return the headline with any revision, age, namespace and version of trainform."""
-    for found, word in ((r"-[0-9a-f]{6}\b", "-REVISION"), (r"\bup (less than a minute|\d+ \w+)", "up AGE")):
+    for found, word in ((r"-[0-9a-f]{6}\b", "-REVISION"), (r"\bup \d+ \w+", "up AGE")):
         headline = re.sub(found, word, headline)
     return headline.replace(namespace, "NAMESPACE").replace(version("trainform"), "VERSION")
 

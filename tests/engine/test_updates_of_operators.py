@@ -137,7 +137,7 @@ def test_what_kueue_writes_is_no_change(addons_project: Project, addons_live: Li
     write(project, on_kueue(queue="night"))
     stack = stack_of(project, "all", list(on_kueue()))
     output = project.pulumi("preview", "-s", stack).failed()
-    assert f"the LocalQueue night does not exist in the namespace {project.namespace}" in " ".join(output.split())
+    assert f"the LocalQueue night does not exist in {project.namespace}" in " ".join(output.split())
 
     write(project, on_kueue(queue="team"))
     project.up(stack)

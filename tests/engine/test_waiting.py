@@ -20,12 +20,12 @@ from trainform.job.render import RenderedJob
 from trainform.local.sandbox.control import Sandbox
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.start import SCHEDULER
-from trainform.running import case, waiting
+from trainform.running import waiting
 from trainform.running.facts import Facts, read_facts
 from trainform.running.model import Reason
-from trainform.running.preemption import preemption
 from trainform.running.read import read
 from trainform.running.snapshot import Snapshot, Target
+from trainform.running.waiting import preemption
 from trainform.spec.layers import merge_patch
 
 pytestmark = pytest.mark.proof("every reason for which a job waits, as real controllers cause it")
@@ -181,7 +181,7 @@ def test_what_the_sums_do_not_have_is_the_schedulers(queue: Queue) -> None:
 def test_a_controller_that_does_nothing(
     queue: Queue, volcano_controller: psutil.Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(case, "SILENT", case.SILENT / 10)
+    monkeypatch.setattr(waiting, "SILENT", waiting.SILENT / 10)
     volcano_controller.suspend()
     try:
         silent = queue.submit("silent", 1)

@@ -14,7 +14,7 @@ from tests.engine.test_capacity import GPU
 from tests.engine.test_waiting import Queue
 from trainform.backends.admission import PRIORITY_LABEL
 from trainform.running import waiting
-from trainform.running.preemption import preemption
+from trainform.running.waiting import preemption
 
 pytestmark = pytest.mark.proof("Kueue's own reasons")
 

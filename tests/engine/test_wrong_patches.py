@@ -14,7 +14,7 @@ from tests.engine.wrong_patches import ACCEPTED, WRONG
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.cluster import dry_run
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import ClusterApi
 from trainform.cluster.outcome import StackContext
 from trainform.job.render import render_job
 from trainform.spec.environment import Environment
@@ -37,7 +37,7 @@ def environment(
         yield Environment.model_validate(offered)
 
 
-def refused(cluster: Cluster, environment: Environment, backend: str, spec: dict[str, Any]) -> bool:
+def refused(cluster: ClusterApi, environment: Environment, backend: str, spec: dict[str, Any]) -> bool:
     roles = {"master": {}, "worker": {"replicas": 2, "pod_overrides": {"spec": spec}}}
     image = "registry.example.com/ai/training:2.8"
     data = {"name": "bert", "image": image, "launcher": {"command": ["true"]}, "backend": backend, "storage": STORAGE}
@@ -46,7 +46,7 @@ def refused(cluster: Cluster, environment: Environment, backend: str, spec: dict
         return any(problem.path.startswith("roles.worker.pod_overrides") for problem in job.problems)
     templates = BACKENDS[backend].templates(job.plan, job.manifests)
     runs = dry_run.dry_runs(job.plan, job.manifests, templates, StackContext())
-    answers = cluster.api.send_all([run.request for run in runs])
+    answers = cluster.send_all([run.request for run in runs])
     return any(
         dry_run.judge(run, answer, StackContext(), job.plan).problems for run, answer in zip(runs, answers, strict=True)
     )
@@ -55,6 +55,6 @@ def refused(cluster: Cluster, environment: Environment, backend: str, spec: dict
 @pytest.mark.parametrize("backend", [defaults.VOLCANO, "jobset"])
 def test_wrong_patches_are_refused(environment: Environment, backend: str) -> None:
     context = "dev-cluster"
-    with closing(Cluster(context)) as cluster:
+    with closing(ClusterApi(context)) as cluster:
         passed = {number for number, spec in enumerate(WRONG) if not refused(cluster, environment, backend, spec)}
     assert passed == ACCEPTED[backend]

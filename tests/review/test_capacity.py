@@ -135,8 +135,8 @@ def test_a_queue_may_take_back_its_share() -> None:
     day = live_queue("day", bert_77aa01=24)
     kept = structs.replace(day, reclaimable=False)
     for replicas, other, evicts in ((2, day, [BERT]), (2, kept, []), (3, day, [])):
-        job, queues = new_job(**workers(replicas), queue="night"), {"queues": (live_queue("night"),)}
-        capacity = judged(job, NODES[0], *busy, **queues, other_queues=(other,))
+        job = new_job(**workers(replicas), queue="night")
+        capacity = judged(job, NODES[0], *busy, queues=(live_queue("night"), other))
         assert (capacity.verdict, capacity.shortages[0].evicts) == ("later", evicts)
 
 

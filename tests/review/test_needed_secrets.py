@@ -44,7 +44,7 @@ REFERENCES: dict[str, Any] = {
 
 def test_the_secrets_that_pods_name() -> None:
     found = needed_secrets(*of_pod(**REFERENCES))
-    assert [(secret.name, secret.namespace) for secret in found] == [
+    assert [(secret["metadata"]["name"], secret["metadata"]["namespace"]) for secret in found] == [
         (name, "ai-namespace") for name in ("hf", "settings", "keys", "certificate")
     ]
 

@@ -62,9 +62,7 @@ def test_the_name_of_a_jobs_own_new_queue_is_known_only_at_up() -> None:
     unknown = structs.replace(job.job, new=State({**job.job.new.inputs, "spec": spec}, provider=job.job.new.provider))
     job = dataclasses.replace(job, job=unknown, steps=(*(each for each in job.steps if each != job.job), unknown))
     full = live_queue("default", {GPU: "8"}, bert_77aa01=8)
-    made = reviewed(job, *NODES, queues=(full,))
-    capacity = capacity_of(made)
-    assert (capacity.verdict, capacity.queue and capacity.queue.name) == ("now", queue_of(job, after=True))
+    assert capacity_of(reviewed(job, *NODES, queues=(full,))).verdict == "now"
     assert queue_of(job, after=True) == next(steps.name(step) for step in steps.of_kind(job.steps, steps.QUEUE))
 
 
@@ -80,9 +78,9 @@ def quota(hard: dict[str, str], **parts: Any) -> dict[str, tuple[LiveQuota, ...]
         (4, {"queues": night(32, bert_77aa01=8)}, "later", "the queue night has 24 of 32 a800 left"),
         (4, {"queues": night(24), "steps": (WIDER,)}, "now", ""),
         (4, {"queues": night(24), "steps": (PATCHED,)}, "never", "the queue night may hold 24 a800"),
-        (2, {"queues": BELOW, "other_queues": TEAM}, "now", ""),
-        (3, {"queues": BELOW, "other_queues": TEAM}, "later", "the queue team has 16 of 24 a800 left"),
-        (4, {"queues": BELOW, "other_queues": TEAM}, "never", "the queue team may hold 24 a800"),
+        (2, {"queues": (*BELOW, *TEAM)}, "now", ""),
+        (3, {"queues": (*BELOW, *TEAM)}, "later", "the queue team has 16 of 24 a800 left"),
+        (4, {"queues": (*BELOW, *TEAM)}, "never", "the queue team may hold 24 a800"),
         (
             4,
             {"queues": night(32), "not_read": UNKNOWN},
@@ -122,14 +120,11 @@ def test_queues_and_quotas(replicas: int, parts: dict[str, Any], verdict: str, w
     assert words in capacity.sentence
 
 
-def test_the_shortage_and_the_use_of_a_queue() -> None:
+def test_the_shortage_of_a_queue() -> None:
     job = new_job(**workers(4), queue="night")
     capacity = judged(job, *NODES, queues=night(32, bert_77aa01=8), priorities={BERT: 100})
     holders = ["team-b/bert-77aa01: 8 (queue night, priority 100)"]
     assert [*capacity.shortages[0].model_dump().values()] == ["a800", "32", "24", "8", holders, []]
-    assert capacity.queue is not None
-    assert [*capacity.queue.model_dump().values()] == ["night", "a800", 8, 32, 32]
-    assert judged(job, *NODES, queues=night(32), not_read=UNKNOWN).queue is None
     full = [*NODES[:3], live_node("node-3", {HOLDER: 8})]
     limited = quota({f"requests.{GPU}": "32"}, holders={HOLDER: {GPU: "8"}})
     assert len(judged(job, *full, quotas=limited).shortages) == 1, "of node and quota"
@@ -194,8 +189,7 @@ def test_a_job_without_admission_waits_in_no_queue() -> None:
     alone = environment(admission="none", backend="jobset", queues={})
     job = job_review(None, rendered(alone, **workers(4), launcher={"torchrun": {"script": "/app/train.py"}}))
     full = live(nodes=tuple(NODES), queues=(live_queue("default", {GPU: "1"}),))
-    capacity = capacity_of(context(job, environment=alone, live=full))
-    assert (capacity.verdict, capacity.queue) == ("now", None)
+    assert capacity_of(context(job, environment=alone, live=full)).verdict == "now"
 
 
 # --- what is not judged

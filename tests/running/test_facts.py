@@ -13,7 +13,8 @@ from tests.running.waiting_jobs import OF_KUEUE, event, made, pods_of, snapshot,
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import NAMESPACE, node, pod, queue
 from tests.support.websites import Answer, website
-from trainform.running.facts import NAMED, Facts, read_facts
+from trainform.cluster.facts import OBJECTS
+from trainform.running.facts import Facts, read_facts
 from trainform.running.snapshot import Snapshot
 
 JOB = made(env={"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}})
@@ -35,7 +36,7 @@ def test_nodes_queues_and_what_the_pods_name(facts_of: Any) -> None:
     objects = [node("node-0"), pod("bert-77aa01", 0), queue("night"), SECRET]
     found = facts_of(snapshot(JOB), ApiObjects(objects))
     assert [each.name for each in found.live.nodes] == ["node-0"]
-    assert {each.name for each in (*found.live.queues, *found.live.other_queues)} == {"night"}
+    assert [each.name for each in found.live.queues] == ["night"]
     assert found.live.missing == (f"ConfigMap/{JOB.plan.job}-launch",)
     assert (found.position, found.nodes, found.live.not_read) == (None, frozenset(), {})
     assert "Secret/hf" in facts_of(snapshot(JOB), ApiObjects(objects[:3])).live.missing
@@ -46,7 +47,7 @@ def test_what_may_not_be_read_is_named(facts_of: Any) -> None:
     found = facts_of(snapshot(JOB), hidden)
     assert (found.live.nodes, found.live.queues) == (None, None)
     assert found.live.not_read["nodes"] == "this account has no permission to list nodes"
-    assert found.live.not_read[NAMED].startswith("1 of 2 objects could not be read: ")
+    assert found.live.not_read[OBJECTS].startswith("1 of 2 objects could not be read: ")
 
 
 def test_the_nodes_of_pods_that_were_evicted(facts_of: Any) -> None:

@@ -19,7 +19,7 @@ from tests.running.waiting_jobs import (
     snapshot,
     workload,
 )
-from trainform.running.preemption import preemption
+from trainform.running.waiting import preemption
 
 JOB = made()
 PREEMPTED = (
@@ -32,7 +32,7 @@ def test_kueue_names_the_job_that_took_the_room() -> None:
     evicted = condition("Evicted", "True", "Preempted", PREEMPTED, "2026-11-27T14:02:10Z")
     given = snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED, evicted), queue=EMPTY)
     assert preemption(given, facts(*NODES, kueue=kueue())) == "preempted at 14:02 UTC by team-b/eval"
-    assert preemption(given) == "preempted at 14:02 UTC by a job in /research that was not read"
+    assert preemption(given) == f"evicted at 14:02 UTC by Kueue: {PREEMPTED}"
     other = condition("Evicted", "True", "Deactivated", "The workload is deactivated", "2026-11-26T14:02:10Z")
     stopped = preemption(structs.replace(given, gang=workload(OF_KUEUE, other)))
     assert stopped == "evicted at 2026-11-26 14:02 UTC by Kueue: The workload is deactivated"

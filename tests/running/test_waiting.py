@@ -30,9 +30,8 @@ from tests.running.waiting_jobs import (
     workload,
 )
 from tests.support.repository import ROOT
-from trainform.cluster.facts import LiveQuota
+from trainform.cluster.facts import Holder, LiveQuota
 from trainform.running.facts import UNREAD
-from trainform.running.model import Holder
 from trainform.running.waiting import CODES, reasons
 
 JOB = made()
@@ -55,17 +54,19 @@ def test_nodes_that_other_jobs_hold_are_named_with_amounts_and_holders() -> None
     reason = only(snapshot(JOB, pods=[unplaced(pod, "0/4 nodes are available") for pod in pods_of(JOB)]), known)
     assert (reason.code, reason.object, reason.never) == ("nodes-full", "", False)
     assert (reason.resource, reason.needed, reason.free, reason.largest) == ("a800", "32", "0", "0")
-    assert reason.text == "A pod of worker needs 8 a800, and no node has more than 0 now (0 of 4 pods fit)."
+    assert reason.text == (
+        "a pod of worker needs 8 a800, and no node has more than 0 now (0 of 4 pods fit, the largest free node has 0)"
+    )
     assert reason.holders == (Holder(BERT, "32", "day", 100),)
 
 
 def test_room_that_belongs_to_the_queue_and_that_another_queue_uses() -> None:
     """Night and day have 16 of 32 a800 each."""
     job, day = made(**workers(2)), live_queue("day", bert_77aa01=32)
-    reason = only(snapshot(job), facts(*FULL, queues=NIGHT, other_queues=(day,)))
+    reason = only(snapshot(job), facts(*FULL, queues=(*NIGHT, day)))
     assert (reason.code, reason.holders) == ("queue-borrowed", (Holder(BERT, "32", "day"),))
     kept = structs.replace(day, reclaimable=False)
-    assert codes(snapshot(job), facts(*FULL, queues=NIGHT, other_queues=(kept,))) == ["nodes-full"]
+    assert codes(snapshot(job), facts(*FULL, queues=(*NIGHT, kept))) == ["nodes-full"]
 
 
 def test_a_gang_of_which_some_pods_have_no_place() -> None:
@@ -73,7 +74,7 @@ def test_a_gang_of_which_some_pods_have_no_place() -> None:
     reason = only(snapshot(JOB), facts(*busy, queues=NIGHT))
     assert (reason.code, reason.needed, reason.free, reason.largest) == ("gang-short", "32", "27", "8")
     assert reason.text == (
-        "The nodes have room for 27 a800 now, and the job needs 32 a800 (3 of 4 pods fit, the largest free node has 8)."
+        "the nodes have room for 27 a800 now, and the job needs 32 a800 (3 of 4 pods fit, the largest free node has 8)"
     )
     assert reason.holders == (Holder(BERT, "5"),)
 
@@ -81,12 +82,12 @@ def test_a_gang_of_which_some_pods_have_no_place() -> None:
 @pytest.mark.parametrize(
     ("parts", "object_", "text"),
     [
-        ({"nodes": NODES[:3]}, "", "The nodes have room for 24 a800, and the job needs 32 a800."),
+        ({"nodes": NODES[:3]}, "", "the nodes have room for 24 a800, and the job needs 32 a800"),
         ({"queues": (live_queue("night", {GPU: "16"}),)}, "Queue/night",
-         "The queue night may hold 16 a800, and the job needs 32 a800."),
+         "the queue night may hold 16 a800, and the job needs 32 a800"),
         ({"quotas": {NAMESPACE: (LiveQuota(NAMESPACE, "team", {f"requests.{GPU}": "16"}, holders={}),)}},
          "ResourceQuota/team",
-         "The ResourceQuota team of the namespace ai-namespace may hold 16 a800, and the job needs 32 a800."),
+         "the ResourceQuota team of the namespace ai-namespace may hold 16 a800, and the job needs 32 a800"),
     ],
 )  # fmt: skip
 def test_pods_that_never_fit(parts: dict[str, Any], object_: str, text: str) -> None:
@@ -117,14 +118,14 @@ def test_nodes_that_do_not_admit_the_pods() -> None:
     taint = {"key": "pool", "value": "x", "effect": "NoSchedule"}
     reason = only(snapshot(JOB), facts(live_node("node-0", taints=(taint,)), queues=NIGHT))
     assert (reason.code, reason.never) == ("no-node", True)
-    assert reason.text == "The pods of worker do not tolerate the taint pool=x:NoSchedule."
+    assert reason.text == "the pods of worker do not tolerate the taint pool=x:NoSchedule"
 
 
 def test_a_queue_that_does_not_exist() -> None:
     missing = snapshot(JOB, queue=None)
     reason = only(missing)
     assert (reason.code, reason.object, reason.text) == (
-        "queue-missing", "Queue/night", "The Queue night does not exist.",
+        "queue-missing", "Queue/night", "the Queue night does not exist",
     )  # fmt: skip
     assert "set `queue`" in reason.fix
     assert codes(structs.replace(missing, not_read={"queue": "this account has no permission"})) == []
@@ -133,7 +134,7 @@ def test_a_queue_that_does_not_exist() -> None:
 def test_a_queue_that_is_closed() -> None:
     closed = {"metadata": {"name": "night"}, "status": {"state": "Closed"}}
     reason = only(snapshot(JOB, queue=closed), facts(*NODES, queues=NIGHT))
-    assert (reason.code, reason.text) == ("queue-closed", "The queue night is in the state Closed and starts no jobs.")
+    assert (reason.code, reason.text) == ("queue-closed", "the queue night is Closed, and starts no jobs")
 
 
 def test_the_job_counts_as_not_there_yet_and_pods_that_have_a_node_lack_nothing() -> None:
@@ -143,12 +144,6 @@ def test_the_job_counts_as_not_there_yet_and_pods_that_have_a_node_lack_nothing(
     some = [placed(pods[0], "node-0"), *pods[1:]]
     assert codes(snapshot(JOB, pods=some), facts(*nodes, queues=NIGHT)) == []
     assert codes(snapshot(JOB, pods=[placed(pod) for pod in pods]), facts(*FULL, queues=NIGHT)) == []
-
-
-def test_a_job_that_fits_may_be_behind_others() -> None:
-    known = facts(*NODES, queues=NIGHT, waiting={f"{NAMESPACE}/clip-77aa01": {GPU: "8"}})
-    reason = only(snapshot(JOB), known)
-    assert (reason.code, reason.text) == ("behind", "The pods fit, and clip-77aa01 may take the room first.")
 
 
 # --- the objects' own reasons, where nodes and queues may not be read
@@ -162,7 +157,7 @@ def test_without_nodes_and_queues_the_scheduler_is_quoted() -> None:
     pods = [unplaced(pod, message) for pod in pods_of(JOB)]
     reason = only(snapshot(JOB, pods=pods), known)
     assert (reason.code, reason.text) == (
-        "scheduler", f"The scheduler does not place 4 of 4 pods: {message}",
+        "scheduler", f"the scheduler does not place 4 of 4 pods: {message.removesuffix('.')}",
     )  # fmt: skip
     group = gang(JOB)
     said = [
@@ -170,16 +165,9 @@ def test_without_nodes_and_queues_the_scheduler_is_quoted() -> None:
         for text in (OVERUSED, "0/0 tasks in gang unschedulable: pod group is not ready")
     ]
     overused = only(snapshot(JOB, gang=None, events=said), known)
-    assert overused.text == f"The scheduler does not start the gang: {OVERUSED}."
+    assert overused.text == f"the scheduler does not start the gang: {OVERUSED}"
     later = event(group, "Scheduled", "pod group is ready", NOW)
     assert codes(snapshot(JOB, events=[*said, later]), known) == []
-
-
-def test_a_gang_is_short_by_what_the_scheduler_cannot_place() -> None:
-    pods = [unplaced(pod, "can possibly be assigned to node-1", "Schedulable") for pod in pods_of(JOB)]
-    pods[3] = unplaced(pods[3], "0/4 nodes are unavailable: 4 Insufficient cpu.")
-    reason = only(snapshot(JOB, pods=pods), no_facts(nodes="forbidden"))
-    assert (reason.code, reason.text) == ("gang-short", "The gang is short by 1: 3 of its 4 pods have a place.")
 
 
 def test_a_controller_that_does_not_run() -> None:
@@ -187,7 +175,7 @@ def test_a_controller_that_does_not_run() -> None:
     silent = snapshot(JOB, job={**job, "status": {"state": {"lastTransitionTime": None}}}, gang=None)
     reason = only(silent, facts(*NODES, queues=NIGHT))
     assert (reason.code, reason.object) == ("silent", "Deployment/volcano-controllers")
-    assert "-n volcano-system" in reason.fix
+    assert reason.text == "the controller volcano-system/volcano-controllers has done nothing with the job"
     assert codes(structs.replace(silent, read_at="2026-11-27T14:00:20Z")) == []
 
 
@@ -209,7 +197,7 @@ def test_a_secret_that_does_not_exist_is_named_before_the_pods_have_a_node() -> 
     job = made(**SECRET)
     reason = only(snapshot(job, pods=pods_of(job)[:0]), facts(*NODES, queues=NIGHT, missing=("Secret/hf",)))
     assert (reason.code, reason.object, reason.text) == (
-        "object-missing", "Secret/hf", "The Secret hf does not exist in ai-namespace.",
+        "object-missing", "Secret/hf", "the Secret hf does not exist in ai-namespace",
     )  # fmt: skip
     assert reason.fix.startswith("create it: kubectl create secret generic hf -n ai-namespace --from-file=token=FILE")
 
@@ -219,8 +207,11 @@ def test_the_kubelet_tells_which_secret_is_missing(message: str) -> None:
     job = made(**SECRET)
     pods = [placed(pod, reason="CreateContainerConfigError", message=message) for pod in pods_of(job)]
     reason = only(snapshot(job, pods=pods))
-    assert (reason.code, reason.object) == ("object-missing", "Secret/hf")
-    assert reason.text == f"{message[0].upper()}{message[1:]}."
+    name = pods[0]["metadata"]["name"]
+    assert (reason.code, reason.object) == ("object-missing", f"Pod/{name}")
+    assert reason.text == f"the pod {name} (and 3 more) does not start: {message}"
+    read = only(snapshot(job, pods=pods), facts(*NODES, queues=NIGHT, missing=("Secret/hf",)))
+    assert read.object == "Secret/hf", "a read is better than a text"
 
 
 def test_a_mount_that_failed_counts_while_the_object_is_missing() -> None:
@@ -230,7 +221,8 @@ def test_a_mount_that_failed_counts_while_the_object_is_missing() -> None:
     pod = placed(pod, reason="ContainerCreating")
     failed = event(pod, "FailedMount", 'MountVolume.SetUp failed for volume "keys" : secret "wandb" not found')
     given = snapshot(job, pods=[pod], events=[failed])
-    assert only(given).object == "Secret/wandb"
+    assert only(given).text.endswith('secret "wandb" not found')
+    assert only(given).code == "object-missing"
     assert codes(given, facts(*NODES, queues=NIGHT)) == [], "it has been created since"
     assert codes(given, facts(*NODES, queues=NIGHT, missing=("Secret/wandb",))) == ["object-missing"]
     runs = {**pod, "status": {**pod["status"], "containerStatuses": [{"state": {"running": {}}}]}}
@@ -242,7 +234,7 @@ def test_an_image_that_cannot_be_pulled() -> None:
     pods = [placed(pod, reason="ImagePullBackOff", message=message) for pod in pods_of(JOB)]
     reason = only(snapshot(JOB, pods=pods))
     assert (reason.code, reason.text) == (
-        "image", f"The pod {pods[0]['metadata']['name']} (and 3 more) cannot pull an image: {message}.",
+        "image", f"the pod {pods[0]['metadata']['name']} (and 3 more) does not start: {message}",
     )  # fmt: skip
 
 
@@ -263,15 +255,15 @@ def test_claims_without_a_volume() -> None:
     known, pods = facts(*NODES, queues=NIGHT), pods_of(job)
     missing = only(snapshot(job), facts(*NODES, queues=NIGHT, missing=(f"PersistentVolumeClaim/{name}",)))
     said = [unplaced(pod, "pod has unbound immediate PersistentVolumeClaims.") for pod in pods]
-    assert (missing.code, missing.fix) == ("object-missing", "create it, or correct the name")
+    assert (missing.code, missing.fix.partition(",")[0]) == ("object-missing", "correct its name")
     assert codes(snapshot(job, claims=[claim("Bound")]), known) == []
     assert codes(snapshot(job, claims=[claim("Pending")]), known) == [], "its class may wait for the first pod"
     unbound = only(snapshot(job, claims=[claim("Pending")], pods=said), known)
     assert (unbound.code, unbound.object) == ("claim-unbound", f"PersistentVolumeClaim/{name}")
-    assert unbound.text == "The claim sdxl-lora-runs (2Ti, class cephfs-ssd) has no volume."
+    assert unbound.text == "the claim sdxl-lora-runs is Pending, without a volume"
     chosen = {"volume.kubernetes.io/selected-node": "node-1"}
     assert codes(snapshot(job, claims=[claim("Pending", **chosen)]), known) == ["claim-unbound"]
-    assert only(snapshot(job, claims=[claim("Lost")]), known).text.endswith("has lost its volume.")
+    assert only(snapshot(job, claims=[claim("Lost")]), known).text.endswith("is Lost, without a volume")
 
 
 # --- what others refuse
@@ -284,19 +276,19 @@ QUOTA = (
 
 
 @pytest.mark.parametrize(
-    ("message", "code", "object_"),
+    ("message", "code"),
     [
-        (DENIED, "denied", "Webhook/validate.policy.example.com"),
-        (QUOTA, "denied", "ResourceQuota/team"),
-        ('pods "a" is forbidden: violates PodSecurity "restricted:latest"', "denied", ""),
+        (DENIED, "denied"),
+        (QUOTA, "quota"),
+        ('pods "a" is forbidden: violates PodSecurity "restricted:latest"', "denied"),
     ],
 )
-def test_pods_that_cannot_be_created(message: str, code: str, object_: str) -> None:
+def test_pods_that_cannot_be_created(message: str, code: str) -> None:
     given = snapshot(JOB)
     given = structs.replace(given, events=[event(given.job, "FailedCreate", message)])  # type: ignore[arg-type]
     reason = only(given, facts(*NODES, queues=NIGHT))
-    assert (reason.code, reason.object) == (code, object_)
-    assert "refuses the pods" in reason.text
+    assert reason.code == code
+    assert reason.text == f"the API server refuses the pods: {message}"
 
 
 def test_volcano_writes_the_answer_of_the_api_server_as_a_structure() -> None:
@@ -305,17 +297,15 @@ def test_volcano_writes_the_answer_of_the_api_server_as_a_structure() -> None:
     given = snapshot(JOB)
     failed = event(given.job, "FailedCreate", f"Error creating pods: [failed to create pod a, err: {status}]")  # type: ignore[arg-type]
     reason = only(structs.replace(given, events=[failed]), facts(*NODES, queues=NIGHT))
-    assert reason.text == 'The API server refuses the pods: pods "a" is forbidden: no team.'
+    assert reason.text == 'the API server refuses the pods: pods "a" is forbidden: no team'
 
 
-def test_a_refusal_is_over_when_pods_were_created_after_it_or_none_is_missing() -> None:
-    given = snapshot(JOB, pods=[{**pod, "status": {"phase": "Running"}} for pod in pods_of(JOB)])
+def test_a_refusal_is_over_when_pods_were_created_after_it() -> None:
+    given = snapshot(JOB, pods=pods_of(JOB)[:2])
     old, new = (event(given.job, "FailedCreate", DENIED, at) for at in ("2026-11-27T14:00:01Z", NOW))  # type: ignore[arg-type]
     known = facts(*NODES, queues=NIGHT)
-    assert "denied" not in codes(structs.replace(given, events=[new]), known), "no pod is missing"
-    some = structs.replace(given, pods=given.pods[:2])
-    assert "denied" not in codes(structs.replace(some, events=[old]), known), "pods were created after it"
-    assert "denied" in codes(structs.replace(some, events=[old, new]), known)
+    assert codes(structs.replace(given, events=[old]), known) == []
+    assert codes(structs.replace(given, events=[old, new]), known) == ["denied"]
 
 
 def test_the_quota_of_the_arithmetic_is_named_once() -> None:
@@ -331,7 +321,7 @@ def test_the_quota_of_the_arithmetic_is_named_once() -> None:
 
 def test_kueue_is_quoted_with_the_position() -> None:
     given = snapshot(OF_KUEUE, gang=workload(OF_KUEUE, RESERVED), queue=EMPTY)
-    unknown = f"Kueue has not admitted the job (position in the queue: unknown): {UNUSED}."
+    unknown = f"Kueue has not admitted the job (position in the queue: unknown): {UNUSED}"
     assert only(given).text == unknown
     assert only(given, facts(*NODES, kueue=kueue(), position=2)).text == unknown.replace("unknown", "3", 1)
     full = reasons(given, facts(*NODES, kueue=kueue(bert={GPU: "8"})))
@@ -345,7 +335,7 @@ def test_an_admission_check_that_is_not_ready() -> None:
     gang = workload(OF_KUEUE, condition("QuotaReserved", "True", "QuotaReserved", ""))
     gang["status"]["admissionChecks"] = [{"name": "provision", "state": "Pending", "message": "no capacity in zone b"}]
     reason = only(snapshot(OF_KUEUE, gang=gang, queue=EMPTY))
-    assert (reason.code, reason.text) == ("kueue", "The admission check provision is Pending: no capacity in zone b.")
+    assert (reason.code, reason.text) == ("kueue", "the admission check provision is Pending: no capacity in zone b")
 
 
 def test_a_local_queue_that_is_not_active_or_missing() -> None:
@@ -357,7 +347,7 @@ def test_a_local_queue_that_is_not_active_or_missing() -> None:
 
 def test_a_job_without_a_workload() -> None:
     reason = only(snapshot(OF_KUEUE, gang=None, queue=EMPTY), facts(*NODES, kueue=kueue()))
-    assert (reason.code, reason.object) == ("no-workload", "Deployment/kueue-controller-manager")
+    assert (reason.code, reason.object) == ("silent", "Deployment/kueue-controller-manager")
     assert codes(snapshot(OF_KUEUE, gang=None, queue=EMPTY, read_at="2026-11-27T14:00:20Z")) == []
     assert codes(snapshot(OF_KUEUE, gang=None, queue=EMPTY, not_read={"gang": "forbidden"})) == []
 
@@ -371,12 +361,11 @@ def test_a_job_that_is_gone_waits_for_nothing() -> None:
 
 def test_the_page_has_the_table() -> None:
     page = (ROOT / "docs" / "how-to" / "why-a-job-waits.md").read_text()
-    rows = [f"| `{code}` | {row.meaning} |" for code, row in CODES.items()]
+    rows = [f"| `{code}` | {meaning} |" for code, (meaning, _) in CODES.items()]
     assert [line for line in page.splitlines() if line.startswith("| `")] == rows
 
 
-def test_every_reason_has_a_fix_and_is_one_sentence() -> None:
-    for reason in reasons(snapshot(JOB), facts(*NODES[:2], queues=(live_queue("night", {GPU: "8"}),))):
-        assert reason.code in CODES
-        assert reason.text.endswith(".")
-        assert reason.fix
+def test_every_reason_has_a_fix() -> None:
+    found = reasons(snapshot(JOB), facts(*NODES[:2], queues=(live_queue("night", {GPU: "8"}),)))
+    assert found
+    assert all(reason.code in CODES and reason.fix for reason in found)

@@ -16,7 +16,7 @@ from trainform.cli.main import VERBS, build_app
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "command-line.md"
 BEGIN, END = "<!-- begin of what `make golden` writes -->", "<!-- end of what `make golden` writes -->"
 EVERYWHERE = {"--quiet", "--help", "--output", "-o"}
-SHARED = ("environment", "all", "run", "set", "output", "o", "quiet")
+SHARED = ("environment", "all", "set", "output", "o", "quiet")
 WITH_SHARED = "check"
 
 

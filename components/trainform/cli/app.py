@@ -30,17 +30,11 @@ CLOSE = 0.7  # a smaller value would suggest `destroy` for `scale` or `retry`
 OTHER_WORDS = {
     "up deploy submit launch start run train": "`pulumi up -s STACK` creates or changes the job; `trainform sandbox "
     "up` starts a cluster on this machine",
-    "restart retry": "`trainform rerun STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again",
-    "pause hold": "`trainform suspend STACK`, then `pulumi up -s STACK`, ends the job's pods until `trainform resume`",
     "preview dry-run": "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields",
     "down delete remove rm stop cancel kill": "`trainform destroy STACK` deletes the job, but not claims with "
     "`keep: true`; `trainform sandbox down` stops the sandbox",
     "ps get pods describe": "`trainform status STACK` shows the job and its pods, `trainform logs STACK` their output",
-    "shell ssh attach bash sh": "`trainform exec STACK ROLE/INDEX -- sh` starts a shell in a pod",
-    "validate lint verify": "`trainform check EXPERIMENT -e ENV` finds every problem of both files",
     "list ls": "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend",
-    "help": "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one",
-    "version": "`trainform --version` prints it",
 }
 SUGGESTIONS = {word: text for words, text in OTHER_WORDS.items() for word in words.split()}
 
@@ -75,11 +69,6 @@ for kind in (TyperArgument, TyperOption):
 class Verb(TyperCommand):
     """A command with plain text for its usage and help."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:  # resilient_parsing: shell completion
-            _refuse_repeated(self.make_parser(ctx).parse_args([*args])[2])
-        return super().parse_args(ctx, args)
-
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return _plain_usage(super().collect_usage_pieces(ctx))
 
@@ -113,18 +102,6 @@ class VerbGroup(TyperGroup):
         for title, rows in groups.items():
             with formatter.section(title):
                 formatter.write_dl([(f"{name:<{longest}}", text) for name, text in rows])
-
-
-def _refuse_repeated(parameters: Iterable[Any]) -> None:
-    """Raise `CommandLineError` if an option with one value is given twice. parameters: one for each occurrence."""
-    given: set[str] = set()
-    for parameter in parameters:
-        if parameter.param_type_name == "argument" or parameter.is_flag or parameter.multiple:
-            continue
-        if parameter.name in given:
-            names = " / ".join(f"'{name}'" for name in parameter.opts)
-            raise CommandLineError(f"Option {names} is given more than once", "it has one value here: give it once")
-        given.add(parameter.name)
 
 
 def _plain_usage(pieces: Iterable[str]) -> list[str]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trainform import defaults
 from trainform.cli import candidates
 from trainform.console.files import OPTION
 from trainform.console.lines import echo, echo_json, terminal_width
@@ -22,7 +21,6 @@ from trainform.errors import InputError, Problem
 if TYPE_CHECKING:
     from trainform.console.sections import Section
 
-ENVIRONMENT_VARIABLE = "TRAINFORM_ENVIRONMENT"
 STANDARD_INPUT = "-"
 SUFFIX = "`-`: standard input."
 
@@ -57,8 +55,7 @@ StackJobArguments = Annotated[list[str] | None, argument(JOB, JOBS, candidates.j
 
 def environment_option(text: str) -> Any:
     """Return the option `--environment` with this help text."""
-    names = ("--environment", "-e")
-    return option("ENV", text, *names, envvar=ENVIRONMENT_VARIABLE, autocompletion=candidates.environments)
+    return option("ENV", text, "--environment", "-e", autocompletion=candidates.environments)
 
 
 WHICH_ENVIRONMENT = "Name in stacks/environments, or path of a file."
@@ -71,11 +68,9 @@ SET = (
     "Try another value of the experiment, without changing a file: roles.worker.replicas=2. YAML on one line; null "
     "removes. May be repeated."
 )
-RUN = "Number of the run, as `run` in the stack's config. Default: 1."
 QUIET = "Print no progress and no notes, only results and errors."
 AllOption = Annotated[bool, typer.Option("--all", help=ALL)]
 SetOption = Annotated[list[str] | None, option("PATH=VALUE", SET, "--set")]
-RunOption = Annotated[int | None, option("N", RUN, "--run", min=1, max=defaults.LAST_RUN)]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help=QUIET)]
 
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import time
-from collections.abc import Iterator
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from msgspec import Struct, structs
 from rich.rule import Rule
-from rich.table import Table
 
 from trainform import defaults
 from trainform.cli.plan_text import headline
 from trainform.cli.progress import display
-from trainform.cluster.client import Cluster
 from trainform.console.lines import echo, terminal_width
-from trainform.console.progress import Progress
 from trainform.console.screen import Screen, screen
 from trainform.errors import TrainformError
 from trainform.job.check import check_experiment
@@ -30,18 +26,13 @@ from trainform.local.sandbox.folder import chosen_folder
 from trainform.local.sandbox.project_copy import copy_project
 from trainform.local.sandbox.real.start import NODE_IMAGE, load_images
 from trainform.local.sandbox.settings import settings_from_environment
-from trainform.local.sandbox.state import open_api
 from trainform.local.toolchain.ensure import PendingWork, ensure, pending_work
 from trainform.local.toolchain.parts import build_time
 from trainform.local.toolchain.releases import DOWNLOAD_GB
-from trainform.manifests.objects import pod_selector
-from trainform.plan.model import Plan
 from trainform.spec.load import load_environment, project_root
 
 SIMULATED, REAL, ENVIRONMENT = "sdxl-lora", "hello", defaults.ENVIRONMENT
 REAL_NODES = 2
-PODS_SECONDS = 60.0
-STARTED = ("Running", "Succeeded", "Failed")
 
 NEXT = """
 Now try it yourself, in a copy of the project; your clone does not change:
@@ -112,23 +103,16 @@ def command(real: RealOption = False) -> None:
     shell.watch("pulumi", "up", "-s", stack, "--yes", "--skip-preview")
 
     console.print(Rule("Its pods, placed as a gang by Volcano"))
-    console.print(_table(plan, _started_pods(plan, progress)))
+    shell.watch("trainform", "wait", stack, "--for", "running", "--timeout", "5m")
+    shell.watch("trainform", "status", stack)
     if real:
-        echo("", *_output(plan, sandbox))
-    echo(*_next(folder, experiment).split("\n"))
+        shell.watch("trainform", "logs", stack, "-f")
+    echo(*_next(folder, experiment, stack).split("\n"))
 
 
-def _next(folder: Path, experiment: str) -> str:
-    stack = f"{experiment}.{ENVIRONMENT}"
-    return NEXT.format(folder=shlex.quote(str(folder)), experiment=experiment, environment=ENVIRONMENT, stack=stack)
-
-
-def _output(plan: Plan, sandbox: Path) -> Iterator[str]:
-    """Yield each line that the pods have written, after the pod's name."""
-    with open_api(sandbox) as api:
-        for pod in plan.pods():
-            for line in api.lines(f"/api/v1/namespaces/{plan.namespace}/pods/{pod.name}/log?follow=true"):
-                yield f"{pod.name} | {line}"
+def _next(folder: Path, experiment: str, stack: str) -> str:
+    place = shlex.quote(str(folder))
+    return NEXT.format(folder=place, experiment=experiment, environment=ENVIRONMENT, stack=stack)
 
 
 def _show_pending(pending: PendingWork, experiment: str) -> None:
@@ -141,11 +125,9 @@ def _show_pending(pending: PendingWork, experiment: str) -> None:
 
 
 def _shell(console: Screen, folder: Path, sandbox: Path) -> Shell:
-    """Return a shell that uses the sandbox, and set KUBECONFIG for this process, which then reads the sandbox's
-    cluster."""
-    variables = exports(sandbox)
-    os.environ["KUBECONFIG"] = variables["KUBECONFIG"]
-    environ = {**os.environ, **variables}
+    """Return a shell that uses the sandbox and this trainform."""
+    environ = {**os.environ, **exports(sandbox)}
+    environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
     return Shell(console, folder, {name: value for name, value in environ.items() if name not in UNSET})
 
 
@@ -157,10 +139,10 @@ class Shell(Struct, frozen=True):
     environ: dict[str, str]
 
     def watch(self, *words: str) -> None:
-        """Run a pulumi command that changes resources, and show its output."""
+        """Run a command, and show its output."""
         self.console.print()
         self.console.print(f"$ {' '.join(words)}", style="bold")
-        self.run(*words, "--color", "always" if self.console.is_terminal else "never", pipe=None)
+        self.run(*words, pipe=None)
 
     def run(self, *words: str, pipe: int | None = subprocess.PIPE) -> None:
         """Run a command until it ends, by default without its output. Raises `TrainformError` with a fix if it
@@ -169,8 +151,7 @@ class Shell(Struct, frozen=True):
         try:
             _, errors = process.communicate()
         except KeyboardInterrupt:
-            # The terminal sent the signal to pulumi too, which must be able to finish, store its state and release the
-            # stack's lock.
+            # the terminal sent the signal to pulumi too, which must finish, store its state and release the lock
             process.communicate()
             raise
         if process.returncode != 0:
@@ -181,30 +162,3 @@ class Shell(Struct, frozen=True):
                 "`make stop` and `make demo` start again from the beginning",
                 errors.strip().split("\n") if errors else (),
             )
-
-
-def _started_pods(plan: Plan, progress: Progress) -> list[dict[str, Any]]:
-    """Return the pods when all of them have started, or after a time limit."""
-    cluster = Cluster(plan.context)
-    selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
-    deadline = time.monotonic() + PODS_SECONDS
-    with progress.step("waiting for the gang") as step:
-        while True:
-            pods = cluster.find_all("Pod", plan.namespace, selector)
-            started = sum(pod["status"].get("phase") in STARTED for pod in pods)
-            step.update(f"waiting for the gang: {started} of {plan.totals.pods} pods run")
-            if started == plan.totals.pods or time.monotonic() > deadline:
-                return pods
-            time.sleep(0.2)
-
-
-def _table(plan: Plan, pods: list[dict[str, Any]]) -> Table:
-    found = {pod["metadata"]["name"]: pod for pod in pods}
-    table = Table("pod", "rank", "phase", "node", "gets", box=None, padding=(0, 2, 0, 0))
-    for role in plan.roles:
-        gets = "" if role.accelerators is None else f"{role.accelerators[1]} {role.accelerators[0]}"
-        for pod in plan.pods_of(role):
-            live = found.get(pod.name, {"status": {"phase": "missing"}, "spec": {}})
-            rank = "" if pod.rank is None else str(pod.rank)
-            table.add_row(pod.name, rank, live["status"].get("phase", ""), live["spec"].get("nodeName", ""), gets)
-    return table

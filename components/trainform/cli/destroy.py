@@ -14,15 +14,14 @@ from trainform import defaults
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument
 from trainform.cli.jobs import stack_of
 from trainform.console.lines import flush_or_discard, note, terminal_width, wrapped
-from trainform.errors import CommandLineError, InputError, Problem, list_names
+from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.cluster.api import ClusterApi
-    from trainform.deployed.state import StateCluster, StateJob, StateNamespace
+    from trainform.deployed.state import StateCluster, StateJob
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
-MOST_NAMED = 10
 # Options that select another stack or project: alone, with a value, or in a group of short options (`-ys STACK`). The
 # excluded letters are options with a value.
 ELSEWHERE = re.compile("--(stack|cwd)(=|$)|-[^-=cmptvx]*[sC]")
@@ -47,8 +46,7 @@ def command(
     `pulumi destroy` alone deletes on the cluster of the kubeconfig, whichever that is. This command first compares that
     cluster with the one in the stack's state, or else in its environment, and refuses another cluster. It names the
     claims that stay and those that are deleted, then runs `pulumi destroy`: the questions, the output and the exit code
-    are Pulumi's. The namespace of an environment stays in the cluster: the command lists the objects in it, and how to
-    delete them.
+    are Pulumi's. The namespace of an environment stays in the cluster: the command shows how to delete it.
     """
     from trainform.deployed.engine import exported, pulumi
 
@@ -81,9 +79,9 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
     it, and the next `pulumi up` writes it into the state."""
     from trainform.cluster.api import ClusterApi
     from trainform.cluster.identity import identity_problem
-    from trainform.deployed.state import clusters_of, jobs_of, namespaces_of
+    from trainform.deployed.state import clusters_of, jobs_of
 
-    problems = [_would_be_deleted(stack, each) for each in namespaces_of(exported) if not each.kept]
+    problems = list[Problem]()
     for cluster in clusters_of(exported):
         if cluster.own_kubeconfig:
             note(f"note: not compared: the provider {cluster.name} has a kubeconfig of its own in the state", err=True)
@@ -106,47 +104,23 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
         raise InputError(problems)
 
 
-def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
-    """Return the problem with a namespace in a state that an earlier version of trainform wrote."""
-    from trainform.spec.stack import STACK
-
-    reason = (
-        f"`pulumi destroy` would delete the namespace {namespace.name} with everything in it, jobs and kept claims "
-        "of other stacks too: the state is from an earlier trainform, which did not keep namespaces"
-    )
-    fix = f"run `pulumi up -s {stack}` first, which writes into the state that the namespace is kept"
-    return Problem(STACK, stack, reason, fix)
-
-
 def _show_what_stays(exported: Mapping[str, Any]) -> None:
-    """List the claims that stay or are deleted, and the objects that stay in the namespaces of the stack."""
-    from trainform.cluster.api import ClusterApi
-    from trainform.cluster.survey import contents
-    from trainform.deployed.state import claims_of, clusters_of, deleted_from, namespaces_of
+    """Print the claims that stay or are deleted, and how to delete the namespaces of the stack, which stay."""
+    from trainform.deployed.state import claims_of, clusters_of, namespaces_of
 
     for kept, fate in ((True, "stay in the cluster"), (False, "are deleted, with their data")):
         claims = ", ".join(claims_of(exported, kept=kept))
         if claims:
             note(*wrapped(f"note: claims that {fate}: {claims}", terminal_width()), err=True)
-    clusters = {cluster.name: cluster for cluster in clusters_of(exported)}
+    contexts = {cluster.name: cluster.context for cluster in clusters_of(exported)}
     for namespace in namespaces_of(exported):
-        cluster = clusters.get(namespace.cluster)
-        note(f"note: the namespace {namespace.name} stays in the cluster, with:", err=True)
-        context = None if cluster is None else cluster.context
-        if cluster is None or cluster.own_kubeconfig:
-            note("  (not listed: the provider has a kubeconfig of its own in the state)", err=True)
-        else:
-            with contextlib.closing(ClusterApi(context, SECONDS)) as api:
-                found = contents(api, namespace.name)
-            names = dict[str, list[str]]()
-            for kind, name in sorted({*found.objects} - deleted_from(exported, namespace.name)):
-                names.setdefault(kind, []).append(name)
-            lines = [f"  {kind}: {list_names(each, MOST_NAMED)}" for kind, each in names.items()]
-            note(*(lines if lines else ["  no objects"]), err=True)
-            if found.not_listed:
-                note(f"  (could not be listed: {list_names(found.not_listed, MOST_NAMED)})", err=True)
+        context = contexts.get(namespace.cluster)
         on = "" if context is None else f" --context {shlex.quote(context)}"
-        note(f"  to delete it with everything in it: kubectl delete namespace {namespace.name}{on}", err=True)
+        note(
+            f"note: the namespace {namespace.name} stays in the cluster, with what others have created in it",
+            f"  to delete all of it: kubectl delete namespace {namespace.name}{on}",
+            err=True,
+        )
 
 
 def _other_stacks(stack: str, api: ClusterApi, jobs: Sequence[StateJob], root: Path) -> Iterator[Problem]:

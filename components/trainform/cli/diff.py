@@ -11,7 +11,7 @@ from msgspec import structs
 from trainform.cli import candidates
 from trainform.cli.app import prints
 from trainform.cli.arguments import REPORT, Form, argument, environment_option, show
-from trainform.cli.jobs import is_explicit, is_stack, stack_of
+from trainform.cli.jobs import is_stack, stack_of
 from trainform.errors import CommandLineError
 from trainform.project import require_project
 
@@ -72,14 +72,13 @@ def _versions(first: str, second: str | None, environment: str | None, root: Pat
     stacks = {word: load_project_stack(word, root) for word in words if is_stack(word, root)}
     if second is None and not stacks:
         raise CommandLineError("Missing argument 'B'", f"{first} is a release: name what it is compared with")
-    explicit = is_explicit(environment)
-    if len(stacks) == len(words) and explicit:
+    if len(stacks) == len(words) and environment is not None:
         raise CommandLineError("-e is for files and releases, and only stacks are named", "leave it out")
     name = ""
-    if stacks and not explicit:
-        name = next(iter(stacks.values())).environment.name
-    elif environment is not None:
+    if environment is not None:
         name = check_environment(environment, root).or_raise().name
+    elif stacks:
+        name = next(iter(stacks.values())).environment.name
     found = [_deployed(word, stacks[word]) if word in stacks else _written(word, name, root) for word in words]
     if second is None:  # what `pulumi up` of the stack would deploy
         stack = stacks[first].stack

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE, JOB, STANDARD_INPUT
+from trainform.cli.arguments import JOB, STANDARD_INPUT
 from trainform.errors import CommandLineError, InputError, Problem, list_names
 from trainform.project import ENVIRONMENTS, EXPERIMENTS, known_names, known_stacks, project_root, require_project
 from trainform.project import stack_path as path_of_stack
@@ -50,20 +50,14 @@ class Job(Struct, frozen=True):
         return Job(self.word, self.stack, found.given, found.environment, found.run, found.suspend, root=root)
 
 
-def jobs(words: Sequence[str], environments: Sequence[str], run: int | None = None) -> list[Job]:
+def jobs(words: Sequence[str], environments: Sequence[str]) -> list[Job]:
     """Return a job for each stack, and for each experiment in each environment; without words, the environments.
 
     Raises `CommandLineError` if something is missing, or does not belong to a stack."""
-    environments, root = named_environments(environments), project_root()
-    chosen = is_explicit(*environments)
-    stacks = [word for word in words if _is_stack(word, root, chosen=chosen)]
-    given = " and ".join([*(["-e"] if chosen else []), *(["--run"] if run is not None else [])])
-    if stacks and given:
-        fix = f"the stack names both: remove {given}"
-        raise CommandLineError(f"{given} cannot be used with the stack {stacks[0]}", fix)
-    if not words and run is not None:
-        fix = "name an experiment, or remove --run"
-        raise CommandLineError("--run counts the runs of an experiment, and none is named", fix)
+    environments, root = list(dict.fromkeys(environments)), project_root()
+    stacks = [word for word in words if _is_stack(word, root, chosen=bool(environments))]
+    if stacks and environments:
+        raise CommandLineError(f"-e cannot be used with the stack {stacks[0]}", "the stack names it: remove -e")
     if not words and not environments:
         fix = "name a stack, an experiment, or an environment with -e"
         raise CommandLineError(f"Missing argument '{JOB}'", fix)
@@ -79,19 +73,8 @@ def jobs(words: Sequence[str], environments: Sequence[str], run: int | None = No
             found.append(Job(word, stack=word))
             continue
         for name in environments or [only_environment(word, root)]:
-            found.append(Job(word, None, read[word], read.get(name, name), 1 if run is None else run))
+            found.append(Job(word, None, read[word], read.get(name, name)))
     return found
-
-
-def named_environments(given: Sequence[str]) -> list[str]:
-    """Return each environment once. TRAINFORM_ENVIRONMENT is one path; typer would split it at spaces."""
-    variable = os.environ.get(ENVIRONMENT_VARIABLE, "")
-    return [variable] if variable and [*given] == variable.split() else list(dict.fromkeys(given))
-
-
-def is_explicit(*environments: str | None) -> bool:
-    """Return True if the environments are options of the command, not the shell's variable."""
-    return environments not in ((), (None,), (os.environ.get(ENVIRONMENT_VARIABLE),))
 
 
 def is_stack(word: str, root: Path) -> bool:
@@ -133,12 +116,11 @@ def require_named(word: str, root: Path) -> str:
 
 def stack_of(word: str, environment: str | None, root: Path) -> str:
     """Return the stack that the words name. Raises `InputError` or `CommandLineError` with the choices."""
-    explicit = is_explicit(environment)
-    if "/" not in word and not explicit and is_stack(word, root):
+    if "/" not in word and environment is None and is_stack(word, root):
         return word
     from trainform.spec.stack import STACK, require_stack
 
-    if is_experiment(word, root) and (explicit or not is_stack(word, root)):
+    if is_experiment(word, root) and (environment is not None or not is_stack(word, root)):
         from trainform.deployed.stacks import stacks_running
 
         found = [*stacks_running(word, environment, root)]
@@ -149,7 +131,7 @@ def stack_of(word: str, environment: str | None, root: Path) -> str:
             raise CommandLineError(f"{len(found)} stacks run {word}{where}", f"name one: {' or '.join(found)}")
         fix = f"`trainform new {word} -e {environment or 'ENV'}` writes one"
         raise InputError([Problem(STACK, word, f"no stack of the project runs this experiment{where}", fix)])
-    if explicit and is_stack(word, root):
+    if environment is not None and is_stack(word, root):
         raise CommandLineError(f"-e cannot be used with the stack {word}", "the stack names it: remove -e")
     require_stack(require_named(word, root), root)
     return word
@@ -161,7 +143,7 @@ def target_of(word: str, environment: str | None) -> Target:
     from trainform.running.read import target_of_stack
 
     root = require_project()
-    if not is_experiment(word, root) or (is_stack(word, root) and not is_explicit(environment)):
+    if not is_experiment(word, root) or (is_stack(word, root) and environment is None):
         return target_of_stack(stack_of(word, environment, root), root)
     from trainform.job.check import check_environment, load_experiment
     from trainform.running.snapshot import Target

@@ -13,7 +13,7 @@ import typer
 
 from trainform.cli.app import App
 from trainform.console.lines import discard_output, echo, echo_json, flush_or_discard, output_stream
-from trainform.errors import CommandLineError, InputError, TrainformError
+from trainform.errors import CommandLineError, TrainformError
 
 INTERRUPTED = 130  # as shells report SIGINT
 
@@ -94,12 +94,6 @@ GROUPS = {
     },
 }
 VERBS = {verb: text for verbs in GROUPS.values() for verb, text in verbs.items()}
-# options of Pulumi and other tools -> what to type here
-OTHER_OPTIONS = {
-    **dict.fromkeys(("-s", "--stack"), ("JOB", "name the stack without an option: `{command} STACK`")),
-    "--json": ("output", "write `--output json`"),
-    "--format": ("output", "write `--output FORM`"),
-}
 COMPLETING = "_TRAINFORM_COMPLETE"  # set by the scripts that `completion` prints
 UsageError = cast(type[Exception], typer.BadParameter.__bases__[0])  # typer exports only its subclass
 
@@ -173,33 +167,13 @@ def _show_usage(error: Any, as_json: bool) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         echo(*error.format_message().split("\n"))
         return int(error.exit_code)
-    from trainform.cli.option_errors import value_problem
-
-    problem = value_problem(error)
-    if problem is not None:
-        return show(InputError([problem]), as_json)
-    near = _near_options(error)
     command = "trainform" if error.ctx is None else error.ctx.command_path
     fix = f"`{command} --help` shows its arguments"
-    parameters = [] if error.ctx is None else error.ctx.command.params
-    needed, other = OTHER_OPTIONS.get(getattr(error, "option_name", ""), ("none", ""))
-    if any(needed in (each.name, each.metavar) for each in parameters):
-        return show(CommandLineError(error.message, other.format(command=command)), as_json)
+    near = sorted(getattr(error, "possibilities", None) or ())
     if near:
-        return show(CommandLineError(error.message, f"did you mean {' or '.join(sorted(near))}? {fix}"), as_json)
+        return show(CommandLineError(error.message, f"did you mean {' or '.join(near)}? {fix}"), as_json)
     message = " ".join(error.format_message().split())  # choices stand on lines of their own
-    return show(CommandLineError(message, fix), as_json)
-
-
-def _near_options(error: Any) -> list[str]:
-    """Return the options that start with the unknown one (`--env`), or else similar ones."""
-    typed = getattr(error, "option_name", "")
-    parameters = [] if error.ctx is None else error.ctx.command.params
-    completions = [
-        option for parameter in parameters for option in parameter.opts if typed and option.startswith(typed)
-    ]
-    near = getattr(error, "possibilities", None)
-    return completions if completions else [] if near is None else list(near)
+    return show(CommandLineError(message.replace("Value error, ", ""), fix), as_json)
 
 
 def _show_version(requested: bool) -> None:

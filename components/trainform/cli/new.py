@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from trainform import defaults
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import DATA, ENVIRONMENT_VARIABLE, Form, StackEnvironmentOption, argument, option
+from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, argument, option
 from trainform.cli.created_files import show_created_files
 from trainform.cli.jobs import MISSING_ENVIRONMENT, only_environment
 from trainform.cli.new_stack import EXISTS_FIX, add_stack, copy_experiment, engine_commands, name_in_stack
@@ -96,7 +96,7 @@ def command(
     options = {option: value for option, value in options.items() if value is not None}
     if environment is None:
         if source is None:
-            raise CommandLineError(MISSING_ENVIRONMENT, f"name one with -e or in {ENVIRONMENT_VARIABLE}")
+            raise CommandLineError(MISSING_ENVIRONMENT, "name one with -e")
         environment = only_environment(source, project_root())
     texts = {**options, "--environment": environment, "--from-context": context}
     undecoded = {option: text for option, text in texts.items() if isinstance(text, str) and not _is_utf8(text)}

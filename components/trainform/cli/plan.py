@@ -31,16 +31,18 @@ def command(results: Results, as_json: bool) -> None:
 
 
 def _as_data(result: Result) -> dict[str, Any]:
-    from trainform.cli.plan_text import as_rows, overlaid
+    from msgspec import to_builtins
+
+    from trainform.cli.plan_text import overlaid
     from trainform.plan.export import as_data
 
     checked = result.job
     if checked is None:
         manifests = result.checked.or_raise().manifests
         return {"environment": result.checked.environment, "objects": [manifest.body for manifest in manifests]}
-    released = {} if checked.release is None else {"release": checked.release}
-    tried = {"tried": [*result.tried]} if result.tried else {}
-    return {**as_data(checked.or_raise().plan), **released, "overlaid": as_rows(overlaid(checked.sources[0])), **tried}
+    values = to_builtins(overlaid(checked.sources[0]))
+    more = {"release": checked.release, "overlaid": values, "tried": [*result.tried]}
+    return {**as_data(checked.or_raise().plan), **more}
 
 
 def _show_environment(checked: CheckedPlatform, width: int) -> None:

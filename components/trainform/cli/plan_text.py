@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from trainform import defaults
-from trainform.console.lines import display_width, escaped, wrapped
+from trainform.console.lines import wrapped
+from trainform.console.terminal import GAP, in_columns
 from trainform.errors import Problem
 from trainform.job.render_platform import RenderedPlatform
 from trainform.manifests.manifest import Manifest, override_key
@@ -29,39 +30,29 @@ class OverlaidValue(Struct, frozen=True):
     source: str
     line: int  # 0 if the value is in no file
 
-    @property
-    def replaced(self) -> str:
-        """Return the value that it replaces, in words."""
-        return "new" if self.before is None else f"in place of {self.before}"
-
-    @property
-    def where(self) -> str:
-        """Return its origin in words: `environments.prod, line 12`."""
-        place = self.place.removesuffix(f".{self.path}").removesuffix(f" {self.path}")
-        return f"{place}, line {self.line}" if self.line else place
-
 
 def overlaid(source: Source) -> list[OverlaidValue]:
     """Return every value that an overlay sets, in the order in which they are applied."""
     return [
-        _value(value, source.locate(Problem(value.path, None, "", "")))
+        _overlaid(value, source.locate(Problem(value.path, None, "", "")))
         for layer in source.layers
         for value in layer.values
         if source.origin(value.path)[0] == value.place  # a later layer may have set it anew
     ]
 
 
-def _value(value: LayerValue, at: Problem) -> OverlaidValue:
+def _overlaid(value: LayerValue, at: Problem) -> OverlaidValue:
     new, before = (Problem(value.path, each, "", "").shown_value for each in (value.value, value.before))
     return OverlaidValue(value.path, "null" if new is None else new, before, value.place, at.source, at.line)
 
 
-def as_rows(values: Iterable[OverlaidValue]) -> list[dict[str, object]]:
-    """Return the values for programs."""
-    return [structs.asdict(value) for value in values]
+def _overlaid_row(value: OverlaidValue) -> tuple[str, str, str]:
+    """Return the new value, the one that it replaces, and its origin: `environments.prod, line 12`."""
+    place = value.place.removesuffix(f".{value.path}").removesuffix(f" {value.path}")
+    before = "new" if value.before is None else f"in place of {value.before}"
+    return f"{value.path}={value.value}", before, f"{place}, line {value.line}" if value.line else place
 
 
-GAP = "  "
 LABEL = 12  # columns of the labels on the left
 COUNTS = {"WORLD_SIZE": "nodes", "NUM_PROCESSES": "processes", "JAX_NUM_PROCESSES": "nodes"}
 
@@ -81,20 +72,19 @@ def platform(rendered: RenderedPlatform, width: int) -> Iterator[str]:
     environment = rendered.environment
     yield from wrapped(f"{environment.name}: an environment in the namespace {environment.namespace.name}", width)
     rows = [("kind", "name"), *((each.body["kind"], each.body["metadata"]["name"]) for each in rendered.manifests)]
-    yield from ("", "Objects", *_columns(rows, width))
+    yield from ("", "Objects", *in_columns(rows, width))
 
 
 def sections(plan: Plan, manifests: Iterable[Manifest], overlaid: Sequence[OverlaidValue], width: int) -> Iterator[str]:
     """Yield overlaid values, roles, variables, objects and totals."""
     if overlaid:
-        values = [(f"{value.path}={value.value}", value.replaced, value.where) for value in overlaid]
         tried = "" if all(value.line for value in overlaid) else ", or tried"
-        yield from ("", f"For {plan.environment} alone{tried}", *_columns(values, width))
+        yield from ("", f"For {plan.environment} alone{tried}", *in_columns(map(_overlaid_row, overlaid), width))
     for role in plan.roles:
         yield from ("", *_role(plan, role, width))
     for roles, rows in _variables(plan).items():
-        yield from ("", f"Variables of {roles}", *_columns(rows, width))
-    yield from ("", "Objects", *_columns([("key", "object", "at a change"), *_objects(manifests)], width))
+        yield from ("", f"Variables of {roles}", *in_columns(rows, width))
+    yield from ("", "Objects", *in_columns([("key", "object", "at a change"), *_objects(manifests)], width))
     yield ""
     for label, text in _summary(plan):
         yield from _labelled(label, wrapped(text, width - LABEL), indent="")
@@ -113,36 +103,6 @@ def _labelled(label: str, lines: Sequence[str], indent: str = GAP) -> Iterator[s
     """Yield the lines, the first one with the label."""
     for first, line in zip(itertools.chain([label], itertools.repeat("")), lines, strict=False):
         yield f"{indent}{first:<{LABEL - len(indent)}}{line}".rstrip()
-
-
-def _columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
-    """Yield the rows as a table. A cell that does not fit into its column has its own line, so that all columns stay
-    aligned and each name is whole."""
-    cells = [[escaped(cell) for cell in row] for row in rows]
-    widths = _fitting([[display_width(cell) for cell in row] for row in cells], width)
-    starts = [len(GAP) + sum(widths[:number]) + len(GAP) * number for number in range(len(widths))]
-    for row in cells:
-        line = ""
-        for start, cell in zip(starts, row, strict=True):
-            lines = wrapped(cell, width - start) if display_width(cell) > width - start else [cell]
-            column = max(min(start, width - max(map(display_width, lines))), len(GAP))
-            for part in lines:
-                if line and display_width(line) + len(GAP) > column:
-                    yield line
-                    line = ""
-                line += " " * (column - display_width(line)) + part
-        yield line.rstrip()
-
-
-def _fitting(sizes: Sequence[Sequence[int]], width: int) -> Sequence[int]:
-    """Return the widths of the columns: those of the narrowest rows that fit together, at least one."""
-    widths, *others = sorted(sizes, key=sum)
-    for row in others:
-        wider = [max(pair) for pair in zip(widths, row, strict=True)]
-        if sum(wider) + len(GAP) * len(wider) > width:
-            break
-        widths = wider
-    return widths
 
 
 # --- roles

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trainform.cli.app import prints
-from trainform.cli.arguments import DATA, ChosenEnvironmentOption, Form, JobArgument, RunOption, option, seconds_of
+from trainform.cli.arguments import DATA, ChosenEnvironmentOption, Form, JobArgument, option, seconds_of
 from trainform.cli.jobs import jobs
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def command(
     image: ImageOption = None,
     claim: ClaimOption = None,
     timeout: TimeoutOption = "10m",
-    run: RunOption = None,
     emulate: EmulateOption = False,
     *,
     form: Form,
@@ -76,7 +75,7 @@ def command(
         timeout=float(seconds_of("--timeout", timeout)),
         claims=dict(map(_folder, claim if claim is not None else ())),
     )
-    (chosen,) = jobs([word], [] if environment is None else [environment], run)
+    (chosen,) = jobs([word], [] if environment is None else [environment])
     chosen = chosen.loaded()
     job = check_experiment(chosen.experiment, chosen.environment, chosen.run, chosen.root).or_raise()
     if probe:
@@ -167,12 +166,12 @@ def _planned_workload(job: RenderedJob, processes: int) -> tuple[Plan, Workload]
 
 def _live_workload(job: RenderedJob) -> tuple[Plan, Workload]:
     """Return the plan, and the pods that the cluster's controller made of it."""
-    from trainform.cluster.client import Cluster
+    from trainform.cluster.api import ClusterApi
     from trainform.cluster.identity import refuse_another
     from trainform.local.rehearsal.sources import workload_of_cluster
 
-    cluster = Cluster(job.plan.context)
-    refuse_another(cluster.api, job.environment)
+    cluster = ClusterApi(job.plan.context)
+    refuse_another(cluster, job.environment)
     return job.plan, workload_of_cluster(cluster, job.plan)
 
 

@@ -19,11 +19,10 @@ from trainform.cli.arguments import (
     AllOption,
     EnvironmentsOption,
     Form,
-    RunOption,
     SetOption,
     argument,
 )
-from trainform.cli.jobs import Job, jobs, named_environments
+from trainform.cli.jobs import Job, jobs
 from trainform.console.lines import echo_json
 from trainform.console.secrets import masked
 from trainform.errors import CommandLineError, InputError, Problem, in_order
@@ -68,9 +67,7 @@ class Result(Struct, frozen=True):
     def as_dict(self) -> dict[str, Any]:
         """Return its names for programs, masked: the file of a stack may have any value as a name."""
         named = {"argument": self.argument, "name": self.name, "environment": self.checked.environment}
-        named |= {} if self.stack is None else {"stack": self.stack}
-        shown = masked(named)
-        return {**shown, "tried": [*self.tried]} if self.tried else shown
+        return {**masked({**named, "stack": self.stack}), "tried": [*self.tried]}
 
 
 class Results(Struct, frozen=True):
@@ -106,18 +103,17 @@ def reads_experiments(show: Callable[[Results, bool], None]) -> Callable[..., No
         words: JobsArgument = None,
         environments: EnvironmentsOption = None,
         every: AllOption = False,
-        run: RunOption = None,
         tried: SetOption = None,
         *,
         form: Form,
     ) -> None:
-        show(_results(words or [], environments or [], run, every, tried or []), form is Form.JSON)
+        show(_results(words or [], environments or [], tried or [], every=every), form is Form.JSON)
 
     command.__doc__ = show.__doc__
     return prints(*DATA)(command)
 
 
-def _results(words: list[str], environments: list[str], run: int | None, every: bool, tried: Sequence[str]) -> Results:
+def _results(words: list[str], environments: list[str], tried: Sequence[str], *, every: bool) -> Results:
     """Return the results. A name without a file, or an invalid stack, is a result with a problem."""
     assignments: Sequence[Assignment] = ()
     if tried:
@@ -125,13 +121,11 @@ def _results(words: list[str], environments: list[str], run: int | None, every: 
 
         assignments = read_assignments(tried)
     if every:
-        words, environments = _all_stacks(words, named_environments(environments) or [None], run), []
+        words, environments = _all_stacks(words, environments or [None]), []
     if assignments and (every or not words):
         raise CommandLineError("--set changes an experiment, and none is named", "name an experiment, or remove --set")
     shown = tuple(assignment.shown for assignment in assignments)
-    found = tuple(
-        Result(job.word, _check(job, assignments), job.stack, shown) for job in jobs(words, environments, run)
-    )
+    found = tuple(Result(job.word, _check(job, assignments), job.stack, shown) for job in jobs(words, environments))
     return Results(found, every or len(found) > 1)
 
 
@@ -157,13 +151,12 @@ def show_json(found: Results, as_data: Callable[[Result], Any]) -> None:
         raise typer.Exit(InputError.exit_code)
 
 
-def _all_stacks(words: list[str], environments: Sequence[str | None], run: int | None) -> list[str]:
+def _all_stacks(words: list[str], environments: Sequence[str | None]) -> list[str]:
     """Return the stacks of the project or of the environments, each environment's own first."""
     from trainform.cli.review_stacks import stacks_of
 
-    given = [name for name, value in {JOB: words, "--run": run}.items() if value]
-    if given:
-        raise CommandLineError(f"--all cannot be used with {', '.join(given)}", "name some, or take all stacks")
+    if words:
+        raise CommandLineError(f"--all cannot be used with {JOB}", "name some, or take all stacks")
     found = [stack for each in environments for stack in stacks_of((), each, every=True)[0]]
     if not found:
         raise CommandLineError("the project has no stack", "`trainform new` writes one")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from trainform.cli.arguments import ENVIRONMENT_VARIABLE, JOB
-from trainform.cli.jobs import MISSING_ENVIRONMENT, is_explicit, stack_of
+from trainform.cli.arguments import JOB
+from trainform.cli.jobs import MISSING_ENVIRONMENT, stack_of
 from trainform.errors import CommandLineError, each_result, list_names
 from trainform.project import known_stacks, require_project
 
@@ -19,7 +19,7 @@ def refuse_wrong_words(
     stacks: list[str], environment: str | None, previews: list[str], since: str | None, *, every: bool
 ) -> None:
     """Raise `CommandLineError` if the words do not go together."""
-    if is_explicit(environment) and not every and (previews or not stacks):
+    if environment is not None and not every and (previews or not stacks):
         raise CommandLineError("-e names the environment of --all, or of experiments", "add --all, or remove -e")
     others = {JOB: bool(stacks), PREVIEW: bool(previews)}
     if since is not None:
@@ -27,8 +27,7 @@ def refuse_wrong_words(
     if every:
         refuse_beside("--all", others, "name stacks, or take all of them")
     if every and environment is None:
-        fix = f"name an environment with -e or in {ENVIRONMENT_VARIABLE}"
-        raise CommandLineError(MISSING_ENVIRONMENT, fix)
+        raise CommandLineError(MISSING_ENVIRONMENT, "name an environment with -e")
 
 
 def refuse_beside(option: str, given: Mapping[str, bool], fix: str) -> None:

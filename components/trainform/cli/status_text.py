@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from trainform.cluster.phases import ENDED, Phase, PodState
+from trainform.cluster.live_drift import age
+from trainform.cluster.phases import ENDED, PodState
 from trainform.console.sections import Block, Item, Row, Section, Table, bounded, counted, sentence
+from trainform.errors import list_names
 from trainform.running.model import End, Failure, JobStatus, PodStatus, Reason
-from trainform.running.status import MOST_NODES, seconds_between
+from trainform.running.status import MOST_NODES
 
 MOST_PODS = 32
 """Pods that have a row each; of more than these only such as need attention."""
 MOST_NAMED = 10
 TROUBLE = frozenset({PodState.FAILED, PodState.RESTARTING, PodState.LOST})
-UNITS = (("d", 24 * 3600), ("h", 3600), ("min", 60), ("s", 1))
-_USES = {
-    Phase.QUEUED: "needs",
-    Phase.SUSPENDED: "needs",
-    Phase.GONE: "needs",
-    Phase.SUCCEEDED: "used",
-    Phase.FAILED: "used",
-}
 MOST_FIRST = 3  # pods that may have failed first, by name
 COLUMNS = ("pod", "rank", "state", "restarts", "last output", "node")
 GROUPS = ("pods", "role", "state", "restarts", "last output", "nodes")
@@ -32,7 +26,7 @@ def sections(found: JobStatus, error: str = "") -> list[Section]:
     title = found.stack.rpartition("/")[2] or f"{found.experiment} in {found.environment}"
     return bounded(
         [
-            Section(title, (_header(found),), _verdict(found)),
+            Section(title, (_header(found),), found.phase),
             Section("Not connected", (Item(f"Read at {found.read_at}. Trying again: {error}"),) if error else ()),
             Section("Why it waits", tuple(map(_reason, found.reasons))),
             _failures(found),
@@ -42,44 +36,34 @@ def sections(found: JobStatus, error: str = "") -> list[Section]:
     )
 
 
-def _verdict(found: JobStatus) -> str:
-    """Return the phase, and for how long: `running for 16 h`."""
-    since = {Phase.QUEUED: found.created, Phase.RUNNING: found.started}.get(found.phase, "")
-    if found.phase in ENDED:
-        ago = age(found.ended, found.read_at)
-        return f"{found.phase} {ago} ago" if ago else str(found.phase)
-    lasts = age(since, found.read_at)
-    return f"{found.phase} for {lasts}" if lasts else str(found.phase)
-
-
 def _header(found: JobStatus) -> Item:
     name = f"{found.namespace}/{found.job}" if found.job else found.namespace
-    runs, ago = age(found.started, found.ended if found.ended else found.read_at), age(found.created, found.read_at)
-    ran = "ran" if found.ended else "runs"
+    begun = [_before(found.created, found, "created"), _before(found.ended, found, "ended")]
+    runs, ran = age(found.started, found.ended or found.read_at), "ran" if found.ended else "runs"
     states = Counter(pod.state for pod in found.pods)
     placed = f"{found.placed} of {found.needed} placed" if found.needed and found.phase not in ENDED else ""
     cost = "" if found.cost is None else f"{found.cost.amount:.2f} {found.cost.currency} so far"
-    held = [f"{count} {kind}" for kind, count in found.accelerators.items()]
     rows = {
         "note": sentence(found.message),
         "from": "the condition of the job object, since its pods are gone" if found.phase_from_job else "",
         "queue": found.queue,
         "pods": _joined([placed, *(f"{count} {state}" for state, count in sorted(states.items()))]),
         "again": counted(found.restarts, "restart") if found.restarts else "",
-        _USES.get(found.phase, "uses"): _joined([*held, cost]),
-        "time": _joined([f"created {ago} ago" if ago else "", f"{ran} for {runs}" if runs else ""]),
+        "size": _joined([*(f"{count} {kind}" for kind, count in found.accelerators.items()), cost]),
+        "time": _joined([*begun, f"{ran} for {runs}" if runs else ""]),
     }
     shown = tuple(Row(label, text, verbatim=label == "queue") for label, text in rows.items() if text)
     return Item(_joined([name, found.backend, f"fault: {found.fault}" if found.fault else ""]), shown)
 
 
+def _before(time: str, found: JobStatus, what: str = "") -> str:
+    """Return how long ago something happened: `created 40 s ago`; "" if that is unknown."""
+    ago = age(time, found.read_at)
+    return f"{what} {ago} ago".lstrip() if ago else ""
+
+
 def _reason(reason: Reason) -> Item:
-    held = (
-        f"{holder.job}: {holder.amount}{f' (queue {holder.queue})' if holder.queue else ''}"
-        f"{'' if holder.priority is None else f', priority {holder.priority}'}"
-        for holder in reason.holders
-    )
-    rows = [Row("held by", text) for text in held]
+    rows = [Row("held by", holder.text) for holder in reason.holders]
     rows += [Row("fix", reason.fix)] if reason.fix else []
     return Item(sentence(reason.text), tuple(rows), code=reason.code, where=reason.object)
 
@@ -95,7 +79,7 @@ def _failure(failure: Failure) -> Item:
         return Item(sentence(failure.note))
     ranks = f"rank {_either(failure.ranks)}" if failure.ranks else ""
     others = f"{counted(failure.cascade, 'other')} ended within {failure.cascade_seconds} s" if failure.cascade else ""
-    text = _joined([_joined([ranks, describe(failure.end)], ": "), others], "; ")
+    text = _joined([_joined([ranks, _cause(failure.end)], ": "), others], "; ")
     rows = [Row("", line, verbatim=True) for line in failure.end.message.splitlines()]
     rows += [Row("note", sentence(failure.note))] if failure.note else []
     return Item(sentence(text), tuple(rows), where=_either(failure.pods))
@@ -107,11 +91,10 @@ def _either(names: Sequence[object]) -> str:
     return f"{shown} or {len(names) - MOST_FIRST} others" if len(names) > MOST_FIRST else shown
 
 
-def describe(end: End) -> str:
+def _cause(end: End) -> str:
     """Return an end in words: `exception (exit code 1), fault of the workload`."""
-    code = None if end.exit_code is None else f"exit code {end.exit_code}"
-    signal = None if end.signal is None else f"signal {end.signal}"
-    known = _joined(filter(None, [code, signal]))
+    code = "" if end.exit_code is None else f"exit code {end.exit_code}"
+    known = _joined([code, "" if end.signal is None else f"signal {end.signal}"])
     return f"{end.cause}{f' ({known})' if known else ''}, fault: {end.fault}"
 
 
@@ -122,7 +105,7 @@ def _pods(found: JobStatus) -> Iterator[Block]:
     named = [pod for pod in found.pods if not many or pod.state in TROUBLE]
     shown = named[:MOST_NAMED] if many else named
     if shown:
-        yield _table((COLUMNS, *(_row(pod, found.read_at) for pod in shown)))
+        yield _table((COLUMNS, *(_row(pod, found) for pod in shown)))
     if len(named) > len(shown):
         yield Item(f"And {len(named) - len(shown)} more; `--output json` has all pods.")
 
@@ -133,9 +116,9 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Table:
     return Table(tuple(zip(*kept, strict=True)))
 
 
-def _row(pod: PodStatus, now: str) -> tuple[str, ...]:
-    rank = "" if pod.rank is None else str(pod.rank)
-    return f"{pod.role}/{pod.index}", rank, pod.reason or pod.state, str(pod.restarts), _ago(pod, now), pod.node
+def _row(pod: PodStatus, found: JobStatus) -> tuple[str, ...]:
+    rank, output = "" if pod.rank is None else str(pod.rank), _before(pod.last_output, found)
+    return f"{pod.role}/{pod.index}", rank, pod.reason or pod.state, str(pod.restarts), output, pod.node
 
 
 def _groups(found: JobStatus) -> Iterator[tuple[str, ...]]:
@@ -143,28 +126,10 @@ def _groups(found: JobStatus) -> Iterator[tuple[str, ...]]:
     for pod in found.pods:
         groups[pod.role, pod.reason or pod.state].append(pod)
     for (role, state), pods in groups.items():
-        last = max(pods, key=lambda pod: pod.last_output)
+        last = max(pod.last_output for pod in pods)
         restarts = str(sum(pod.restarts for pod in pods))
-        nodes = _some(sorted({pod.node for pod in pods if pod.node}))
-        yield str(len(pods)), role, state, restarts, _ago(last, found.read_at), nodes
-
-
-def _some(nodes: Sequence[str]) -> str:
-    more = [f"{len(nodes) - MOST_NODES} more"] if len(nodes) > MOST_NODES else []
-    return ", ".join([*nodes[:MOST_NODES], *more])
-
-
-def _ago(pod: PodStatus, now: str) -> str:
-    ago = age(pod.last_output, now)
-    return f"{ago} ago" if ago else ""
-
-
-def age(since: str, now: str) -> str:
-    """Return the time between two moments in its largest unit: `40 s`, `90 min`; "" if one of them is unknown."""
-    seconds = seconds_between(since, now)
-    if seconds is None:
-        return ""
-    return next((f"{seconds // size} {unit}" for unit, size in UNITS if seconds >= 2 * size), f"{seconds} s")
+        nodes = list_names(sorted({pod.node for pod in pods if pod.node}), MOST_NODES)
+        yield str(len(pods)), role, state, restarts, _before(last, found), nodes
 
 
 def _joined(texts: Iterable[str], gap: str = ", ") -> str:

@@ -1,6 +1,6 @@
 """Reads from the live cluster. Nothing in this package changes the cluster."""
 
 __all__ = [
-    "amounts", "api", "budgets", "client", "dry_run", "facts", "identity", "live", "live_drift", "live_objects",
-    "operators", "outcome", "phases", "pod_references", "preflight", "streams", "survey",
+    "amounts", "api", "budgets", "dry_run", "facts", "identity", "live", "live_drift", "live_objects", "operators",
+    "outcome", "phases", "pod_references", "preflight", "streams", "survey",
 ]  # fmt: skip

@@ -90,10 +90,10 @@ class ClusterApi:
     Several threads can use it. It decodes plain JSON: lightkube's decoder is not thread-safe.
     """
 
-    def __init__(self, context: str | None, seconds: float | None) -> None:
+    def __init__(self, context: str | None, seconds: float | None = 2.0 * defaults.CONNECT_SECONDS) -> None:
         """seconds: how long a request waits for each part of its answer; None: until the connection is closed."""
         self.config = choose_config(context)
-        self.server = shown_server(self.config.cluster.server)
+        self.name, self.server = cluster_name(context), shown_server(self.config.cluster.server)
         self._context = context
         try:
             self._client = httpx2.Client(
@@ -131,6 +131,14 @@ class ClusterApi:
         """Return the response for a path. `metadata_only`: without the object's content."""
         return self._send("GET", path, headers=_METADATA_ONLY if metadata_only else {})
 
+    def read(self, path: str) -> Answer:
+        """Return the response for an object, which may be missing or forbidden. Raises `NotReadError` for another
+        refusal: then the object is unknown."""
+        answer = self.get(path)
+        if answer.found or answer.missing or answer.forbidden:
+            return answer
+        raise refusal(answer, f"read {path}")
+
     def text(self, path: str, parameters: Mapping[str, str]) -> str:
         """Return the text behind a path, such as a log. Raises `NotReadError` if the cluster refuses it."""
         with translate_connection_errors(self._context, self.server):
@@ -160,28 +168,16 @@ class ClusterApi:
         parameters: Mapping[str, str] | None = None,
         metadata_only: bool = False,
     ) -> list[Any]:
-        """Return what `keep` returns for each object; empty if the kind is not served. parameters: see `labelled`."""
-        listed = self.listed(path, keep, parameters, metadata_only)
-        if not isinstance(listed, Answer):
-            return listed
-        if not listed.missing:
-            raise refusal(listed, what)
-        return []
-
-    def listed(
-        self,
-        path: str,
-        keep: Callable[[Any], Any] = lambda item: item,
-        parameters: Mapping[str, str] | None = None,
-        metadata_only: bool = False,
-    ) -> list[Any] | Answer:
-        """Return all objects of a collection, or the response without a list. `ClusterError` for an invalid list."""
+        """Return what `keep` returns for each object; empty if the kind is not served. parameters: see `labelled`.
+        Raises `NotReadError` if the cluster refuses it, `ClusterError` for an invalid list."""
         found: list[Any] = []
         page: dict[str, str] = {"limit": PAGE, **({} if parameters is None else parameters)}
         while True:
             answer = self._send("GET", path, headers=_METADATA_OF_LIST if metadata_only else {}, params=page)
+            if answer.missing:
+                return []
             if not answer.found:
-                return answer
+                raise refusal(answer, what)
             items, page["continue"] = self._page(path, answer)
             with self.reading(path):
                 found += map(keep, items)

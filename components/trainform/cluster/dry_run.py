@@ -185,7 +185,7 @@ def _unadmitted(run: DryRun) -> Problem:
 def _makes_room(run: DryRun, stack: StackContext) -> bool:
     """Return True if `up` may make room in the quota: it deletes a job of the same kind first, and no PodTemplate."""
     kind = str(mapping(run.request.body).get("kind", ""))
-    return not run.path and (kind == "PodTemplate" or any(kind == applied for applied, _, _ in stack.applied))
+    return not run.path and (kind == "PodTemplate" or any(kind == applied for _, applied, *_ in stack.applied))
 
 
 def _refusals(answer: Answer) -> Iterator[tuple[list[str], str]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from trainform import defaults
 from trainform.cluster.phases import Phase, PodState
-from trainform.manifests.manifest import mapping
+from trainform.errors import list_names
 
 if TYPE_CHECKING:
     from trainform.cluster.live_drift import Drift
@@ -86,8 +86,26 @@ class LiveKueue(Struct, frozen=True):
     jobs: Mapping[str, str] = {}
 
 
+class Holder(Struct, frozen=True):
+    """A job that holds what another one waits for. job: NAMESPACE/NAME. queue: "" for none."""
+
+    job: str
+    amount: str
+    queue: str = ""
+    priority: int | None = None
+
+    @property
+    def text(self) -> str:
+        """Return it in words: `ai/bert-77aa01: 8 (queue night, priority 100)`."""
+        facts = [f"queue {self.queue}"] if self.queue else []
+        facts += [] if self.priority is None else [f"priority {self.priority}"]
+        return f"{self.job}: {self.amount}{f' ({list_names(facts)})' if facts else ''}"
+
+
 NO_HOLDERS = "what other jobs hold"
 """The entry of `LiveFacts.not_read` for unknown holders."""
+OBJECTS = "objects"
+"""The entry for single objects."""
 
 
 class LiveFacts(Struct, frozen=True):
@@ -102,48 +120,12 @@ class LiveFacts(Struct, frozen=True):
     missing: tuple[str, ...] = ()
     """Objects in the state that the cluster does not have: Kind/NAME."""
     not_read: Mapping[str, str] = {}
-    other_queues: tuple[LiveQueue, ...] = ()
-    """All other queues of the cluster: the shares depend on them."""
     quotas: Mapping[str, tuple[LiveQuota, ...]] = {}
     """By namespace; a namespace without an entry was not read."""
-    kueue: LiveKueue | None = None
-    """None if it was not read."""
+    kueue: LiveKueue = LiveKueue({}, ())
     priorities: Mapping[str, int] = {}
     """The priority of the pods that hold something, by job (NAMESPACE/NAME)."""
     waiting: Mapping[str, Mapping[str, str]] = {}
     """The requests of each job's pods that have no node yet, by job (NAMESPACE/NAME)."""
     deployed: frozenset[str] | None = None
     """PROJECT/STACK of what is deployed in the environment whose own stack is reviewed; None if it was not read."""
-
-
-class AppliedObject(Struct, frozen=True):
-    """An object as it was applied last. body: the whole object, without values that are secret or unknown."""
-
-    body: Mapping[str, Any]
-
-    @property
-    def kind(self) -> str:
-        """Kind of the object."""
-        return str(self.body.get("kind", ""))
-
-    @property
-    def name(self) -> str:
-        """Name of the object; "" if it has none."""
-        return str(mapping(self.body.get("metadata")).get("name", ""))
-
-    @property
-    def namespace(self) -> str:
-        """Namespace in its metadata; "" if there is none."""
-        return str(mapping(self.body.get("metadata")).get("namespace", ""))
-
-    @property
-    def api_version(self) -> str:
-        """GROUP/VERSION; the version alone for the core group."""
-        return str(self.body.get("apiVersion", ""))
-
-
-class RequestedJob(Struct, frozen=True):
-    """A job whose facts are requested. experiment: its name; "" for a job of another program."""
-
-    object: AppliedObject
-    experiment: str = ""

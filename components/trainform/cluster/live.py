@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Self
 
@@ -18,23 +18,23 @@ from trainform.cluster.amounts import Amounts, all_spelled, summed
 from trainform.cluster.api import ClusterApi, labelled, start_threads
 from trainform.cluster.facts import (
     NO_HOLDERS,
-    AppliedObject,
+    OBJECTS,
     LiveFacts,
     LiveJob,
     LiveKueue,
     LiveNode,
     LiveQueue,
     LiveQuota,
-    RequestedJob,
 )
 from trainform.cluster.held import HeldPod, add_pods, add_queue_holders, free_node, held_by_job, pod_reader, priorities
 from trainform.cluster.live_drift import Drift, drift_of, utc_now
-from trainform.cluster.live_objects import Key, ObjectReader, path_of
+from trainform.cluster.live_objects import Key, ObjectReader, key_of, path_of
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import PodState, phase_of
 from trainform.errors import TrainformError, without_credentials
 from trainform.manifests.manifest import mapping
 
+Body = Mapping[str, Any]
 SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
 NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
@@ -74,23 +74,22 @@ class LiveReads:
         keep = labelled({defaults.ENVIRONMENT_LABEL: environment}, f"!{defaults.REVISION_LABEL}")
         self.start_list(RECORDS, path_of("ConfigMap", namespace), _stack_of_record, keep)
 
-    def facts(
-        self, jobs: Sequence[RequestedJob] = (), queues: Iterable[str] = (), objects: Sequence[AppliedObject] = ()
-    ) -> LiveFacts:
-        """Return the facts of these jobs, of the queues with these names, of all nodes, and the drift of objects."""
+    def facts(self, jobs: Sequence[Body] = (), objects: Sequence[Body] = ()) -> LiveFacts:
+        """Return the facts of these jobs, of all queues and nodes, and the drift of objects from what was applied last,
+        without secret and unknown values."""
         self._list_in_namespaces(jobs)
-        keys = [*dict.fromkeys(map(self._key, [*objects, *(job.object for job in jobs)]))]
+        keys = [*dict.fromkeys(map(self.key, [*objects, *jobs]))]
         reads = start_threads(lambda key: self._reader.result().get(key), keys, AT_ONCE)
         self._objects = dict(zip(keys, reads, strict=True))
         futures: list[Future[Any]] = [self._reader, *self._lists.values(), *reads]
         concurrent.futures.wait(futures, timeout=self._seconds)
-        return _facts(self, jobs, frozenset(queues), objects)
+        return _facts(self, jobs, objects)
 
-    def _list_in_namespaces(self, jobs: Sequence[RequestedJob]) -> None:
+    def _list_in_namespaces(self, jobs: Sequence[Body]) -> None:
         """Start to read the pods of these jobs, also those that have ended, and the quotas of their namespaces."""
-        self.namespaces = sorted({self._namespace, *(self.namespace_of(job.object) for job in jobs)})
+        self.namespaces = sorted({self._namespace, *(self.key(job)[2] for job in jobs)})
         for namespace in self.namespaces:
-            here = [job for job in jobs if self.namespace_of(job.object) == namespace]
+            here = [job for job in jobs if self.key(job)[2] == namespace]
             pods = path_of("Pod", namespace)
             if here:
                 self.start_list(f"pods of {namespace}", pods, pod_reader(), _selector(here))
@@ -109,12 +108,9 @@ class LiveReads:
 
     # --- results
 
-    def namespace_of(self, item: AppliedObject) -> str:
-        """Return the namespace of the object if its kind has one."""
-        return item.namespace or self._namespace
-
-    def _key(self, item: AppliedObject) -> Key:
-        return item.api_version, item.kind, self.namespace_of(item), item.name
+    def key(self, body: Body) -> Key:
+        """Return the key of an object, with the namespace that it has if its kind has one."""
+        return key_of(body, self._namespace)
 
     def _reason(self, future: Future[Any]) -> str:
         """Return why there is no result; "" if there is one."""
@@ -137,9 +133,9 @@ class LiveReads:
             return None
         return self._lists[name].result()
 
-    def object(self, item: AppliedObject) -> tuple[dict[str, Any] | None, str]:
+    def object(self, body: Body) -> tuple[dict[str, Any] | None, str]:
         """Return an object, or None and the reason, which is empty if the cluster has no such object."""
-        future = self._objects[self._key(item)]
+        future = self._objects[self.key(body)]
         reason = self._reason(future)
         return (None, reason) if reason else (future.result(), "")
 
@@ -151,10 +147,13 @@ class LiveReads:
         return self._reason(self._reader) or (reasons[0] if len(set(reasons)) == 1 else "")
 
 
-def _selector(jobs: Sequence[RequestedJob]) -> dict[str, str]:
+def _selector(jobs: Sequence[Body]) -> dict[str, str]:
     """Return the selector of the pods of these jobs; of any pod if one of the jobs is not of an experiment."""
-    names = sorted({job.experiment for job in jobs})
-    return {} if "" in names else labelled(None, f"{defaults.NAME_LABEL} in ({','.join(names)})")
+    labels = [mapping(mapping(job.get("metadata")).get("labels")) for job in jobs]
+    if not all(defaults.MANAGED_BY.items() <= each.items() for each in labels):
+        return {}
+    names = sorted({str(each[defaults.NAME_LABEL]) for each in labels})
+    return labelled(None, f"{defaults.NAME_LABEL} in ({','.join(names)})")
 
 
 def _stack_of_record(body: Mapping[str, Any]) -> str:
@@ -164,15 +163,12 @@ def _stack_of_record(body: Mapping[str, Any]) -> str:
 # --- facts
 
 
-def _facts(
-    reads: LiveReads, jobs: Sequence[RequestedJob], queues: frozenset[str], objects: Sequence[AppliedObject]
-) -> LiveFacts:
+def _facts(reads: LiveReads, jobs: Sequence[Body], objects: Sequence[Body]) -> LiveFacts:
     now = utc_now()
     if reads.unreachable:
         return LiveFacts(now, not_read={"cluster": reads.unreachable})
     pods = reads.result("pods", NO_HOLDERS)
     holding = None if pods is None else [pod for pod in pods if pod.holds]
-    every = _queues(reads, holding)
     gangs = defaultdict[str, list[Amounts]](list)  # they wait in a queue before their pods exist
     for group in reads.result("pod groups", NO_HOLDERS) or ():
         if group.requests:
@@ -180,12 +176,11 @@ def _facts(
     waiting = {job: all_spelled(summed(each)) for job, each in gangs.items()}
     deployed = reads.result(RECORDS)
     drift, missing = _drift(reads, objects)
-    gone = [*missing, *(_shown(job.object) for job in jobs if reads.object(job.object) == (None, ""))]
+    gone = [*missing, *(_shown(job) for job in jobs if reads.object(job) == (None, ""))]
     return LiveFacts(
         now,
         jobs=_jobs(reads, jobs),
-        queues=None if every is None else tuple(queue for queue in every if queue.name in queues),
-        other_queues=tuple(queue for queue in every or () if queue.name not in queues),
+        queues=_queues(reads, holding),
         nodes=_nodes(reads, holding),
         quotas=_quotas(reads, pods),
         kueue=_kueue(reads),
@@ -198,30 +193,31 @@ def _facts(
     )
 
 
-def _shown(item: AppliedObject) -> str:
-    return f"{item.kind}/{item.name}"
+def _shown(body: Body) -> str:
+    _, kind, _, name = key_of(body)
+    return f"{kind}/{name}"
 
 
-def _jobs(reads: LiveReads, jobs: Sequence[RequestedJob]) -> tuple[LiveJob, ...] | None:
+def _jobs(reads: LiveReads, jobs: Sequence[Body]) -> tuple[LiveJob, ...] | None:
     found, unread = list[LiveJob](), False
     for job in jobs:
-        body, reason = reads.object(job.object)
+        body, reason = reads.object(job)
         if reason:
-            reads.not_read[_shown(job.object)] = reason
+            reads.not_read[_shown(job)] = reason
             unread = True
         elif body is not None:
             found.append(_job(reads, job, body))
     return None if unread and not found else tuple(found)
 
 
-def _job(reads: LiveReads, job: RequestedJob, body: Mapping[str, Any]) -> LiveJob:
-    namespace = reads.namespace_of(job.object)
+def _job(reads: LiveReads, job: Body, body: Body) -> LiveJob:
+    _, _, namespace, name = reads.key(job)
     pods = reads.result(f"pods of {namespace}")
-    own = [pod for pod in pods or () if pod.job == f"{namespace}/{job.object.name}"]
+    own = [pod for pod in pods or () if pod.job == f"{namespace}/{name}"]
     counts = Counter(pod.state for pod in own)
     started = min((pod.started for pod in own if pod.state == PodState.RUNNING and pod.started), default="")
     phase = phase_of(body, None if pods is None else counts)
-    return LiveJob(job.object.name, phase, started, dict(sorted(counts.items())))
+    return LiveJob(name, phase, started, dict(sorted(counts.items())))
 
 
 def _queues(reads: LiveReads, holding: list[HeldPod] | None) -> tuple[LiveQueue, ...] | None:
@@ -256,13 +252,13 @@ def _quotas(reads: LiveReads, pods: list[HeldPod] | None) -> dict[str, tuple[Liv
     return quotas
 
 
-def _kueue(reads: LiveReads) -> LiveKueue | None:
-    found = [reads.result(name) for name in reads.kueue]
-    lists = [items for items in found if items is not None]
-    return budgets.kueue(*lists) if lists and len(lists) == len(found) else None
+def _kueue(reads: LiveReads) -> LiveKueue:
+    """Return the queues of Kueue; none if one of the lists was not read."""
+    lists = [items for name in reads.kueue if (items := reads.result(name)) is not None]
+    return budgets.kueue(*lists) if len(lists) == len(budgets.KUEUE_LISTS) else LiveKueue({}, ())
 
 
-def _drift(reads: LiveReads, objects: Sequence[AppliedObject]) -> tuple[tuple[Drift, ...] | None, list[str]]:
+def _drift(reads: LiveReads, objects: Sequence[Body]) -> tuple[tuple[Drift, ...] | None, list[str]]:
     """Return the drift of the objects (None if none of them could be read), and the objects that do not exist."""
     found, missing, reasons = list[Drift](), list[str](), list[str]()
     for item in objects:
@@ -272,7 +268,7 @@ def _drift(reads: LiveReads, objects: Sequence[AppliedObject]) -> tuple[tuple[Dr
         elif body is None:
             missing.append(_shown(item))
         else:
-            found += drift_of(item.body, body)
+            found += drift_of(item, body)
     if reasons:
-        reads.not_read["drift"] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
+        reads.not_read[OBJECTS] = f"{len(reasons)} of {len(objects)} objects could not be read: {reasons[0]}"
     return None if objects and len(reasons) == len(objects) else tuple(found), missing

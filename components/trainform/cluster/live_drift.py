@@ -38,6 +38,7 @@ STATUS, SCALE = "status", "scale"
 NOT_READ = "(not read)"
 """Placeholder of a secret value, which is not read."""
 LENGTH_OF_DAY = len("2026-01-01")
+UNITS = (("d", 24 * 3600), ("h", 3600), ("min", 60), ("s", 1))
 Path = tuple[str, ...]
 
 
@@ -266,14 +267,16 @@ def _names(item: Mapping[str, Any]) -> list[str]:
 
 
 def writer(manager: str, written: str, read_at: str) -> str:
-    """Return `manager kubectl-edit, last write 14:02 UTC`, with the day if it is not the day of the reading."""
+    """Return `manager kubectl-edit, last write 14:02 UTC`."""
     if not manager:
         return "the field has no manager any more"
-    if not written:
-        return f"manager {manager}"
-    day, time = written[:LENGTH_OF_DAY], written[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]
-    when = time if day == read_at[:LENGTH_OF_DAY] else f"{day} {time}"
-    return f"manager {manager}, last write {when} UTC"
+    return f"manager {manager}, last write {clock(written, read_at)}" if written else f"manager {manager}"
+
+
+def clock(at: str, now: str) -> str:
+    """Return a time (RFC 3339) for people, with the day unless it is that of now: `14:02 UTC`."""
+    day, time = at[:LENGTH_OF_DAY], f"{at[LENGTH_OF_DAY + 1 : LENGTH_OF_DAY + 6]} UTC"
+    return time if day == now[:LENGTH_OF_DAY] else f"{day} {time}"
 
 
 def utc_now() -> str:
@@ -282,14 +285,17 @@ def utc_now() -> str:
 
 
 def age(since: str, now: str) -> str:
-    """Return how long something has lasted: `16 h`; empty if one of the times cannot be read."""
-    try:
-        lasted = datetime.datetime.fromisoformat(now) - datetime.datetime.fromisoformat(since)
-    except (TypeError, ValueError):
+    """Return the time between two moments in its largest unit: `40 s`, `16 h`; "" if one of them cannot be read."""
+    seconds = seconds_between(since, now)
+    if seconds is None:
         return ""
-    minutes = max(0, int(lasted.total_seconds()) // 60)
-    if minutes < 1:
-        return "less than a minute"
-    if minutes < 120:
-        return f"{minutes} min"
-    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // (24 * 60)} d"
+    return next((f"{seconds // size} {unit}" for unit, size in UNITS if seconds >= 2 * size), f"{seconds} s")
+
+
+def seconds_between(start: str, end: str) -> int | None:
+    """Return the seconds between two times in RFC 3339; None if one of them cannot be read."""
+    try:
+        begun, ended = map(datetime.datetime.fromisoformat, (start, end))
+        return max(0, int((ended - begun).total_seconds()))
+    except (TypeError, ValueError):
+        return None

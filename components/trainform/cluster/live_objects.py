@@ -16,12 +16,23 @@ from trainform.backends.backend import Backend
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled
 from trainform.cluster.live_drift import SECRETS
 from trainform.cluster.operators import KUEUE
-from trainform.manifests.manifest import mappings
+from trainform.manifests.manifest import mapping, mappings
 
 FEW = 4  # objects of a kind in a namespace that are read one by one, so that one stack does not read all others
 _API_VERSION = re.compile(r"(?:[a-z0-9][a-z0-9.-]*/)?v[a-z0-9]+")
 Key = tuple[str, str, str, str]
 """API version, kind, namespace ("" for a kind of the whole cluster) and name of an object."""
+
+
+def key_of(body: Mapping[str, Any], namespace: str = "") -> Key:
+    """Return the key of an object. namespace: of one that has none."""
+    metadata, version = mapping(body.get("metadata")), str(body.get("apiVersion", ""))
+    return (
+        version,
+        str(body.get("kind", "")),
+        str(metadata.get("namespace") or namespace),
+        str(metadata.get("name", "")),
+    )
 
 
 class ServedKind(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.cluster.live_objects import Key, key_of
 from trainform.errors import Problem
 from trainform.manifests.manifest import Manifest
 from trainform.project import deploy
@@ -38,25 +39,19 @@ class StackContext(Struct, frozen=True):
     name: str = "STACK"
     declared: frozenset[tuple[str, str]] = frozenset()
     """Kind and name of the objects that the environment's file declares."""
-    applied: Mapping[tuple[str, str, str], Mapping[str, Any]] = {}
-    """The objects in Pulumi's state by kind, namespace and name, as they were sent last."""
+    applied: Mapping[Key, Mapping[str, Any]] = {}
+    """The objects in Pulumi's state as they were sent last."""
     preview: bool = True
     """False for `pulumi up`."""
 
     def has(self, manifest: Manifest) -> bool:
         """Return True if Pulumi's state has the object."""
-        return object_key(manifest.body) in self.applied
+        return key_of(manifest.body) in self.applied
 
     def leaves(self, manifest: Manifest) -> bool:
         """Return True if Pulumi sends nothing to the server, because the object has not changed."""
-        return self.applied.get(object_key(manifest.body)) == manifest.body
+        return self.applied.get(key_of(manifest.body)) == manifest.body
 
     def fix(self, kind: str, name: str, environment: str, other: str) -> str:
         """Return the command that creates a missing object if the environment's file declares it; `other` if not."""
         return deploy(environment) if (kind, name) in self.declared else other
-
-
-def object_key(body: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return kind, namespace ("" for a kind of the whole cluster) and name of an object."""
-    metadata = body["metadata"]
-    return body["kind"], metadata.get("namespace", ""), metadata["name"]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
+from trainform import defaults
+from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.cluster.api import Answer
 from trainform.cluster.field_places import Place, experiment_field
 from trainform.cluster.live_objects import path_of
@@ -15,16 +17,25 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.errors import Problem
 from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.ssh_files import REQUIRED_FILES
-from trainform.manifests.templates import Template, named_objects
+from trainform.manifests.templates import NamedObject, Template, named_objects
 from trainform.plan.model import Plan
 
-_CLUSTER_SCOPED = ("PriorityClass", "RuntimeClass")
+_CLUSTER_SCOPED = ("PriorityClass", "Queue", "RuntimeClass", "WorkloadPriorityClass")
 _POD_FIELDS = {
     "serviceAccountName": "ServiceAccount",
     "priorityClassName": "PriorityClass",
     "runtimeClassName": "RuntimeClass",
 }
+_QUEUES = {defaults.VOLCANO: "Queue", defaults.KUEUE: "LocalQueue"}
 _CREATE = {"Secret": "secret generic", "ConfigMap": "configmap"}
+_FIXES = {
+    "ServiceAccount": "create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name",
+    "PriorityClass": "add it to priority_classes of the environment, or remove it",
+    "Queue": f"correct its name (kubectl get queues.{QUEUE_API.partition('/')[0]}), or ask its owner to create it",
+    "LocalQueue": "name an existing one (kubectl get localqueues), or ask the platform team for it",
+    "WorkloadPriorityClass": "name an existing one (kubectl get workloadpriorityclasses), or ask the platform team",
+    CLAIM: "correct its name, add it to claims of the environment, or write `size:` to create a new one",
+}
 PULL_SECRET = "pull secret"  # noqa: S105 -- a kind of reference
 
 
@@ -59,7 +70,15 @@ def references(
 
 
 def _field_references(plan: Plan) -> Iterator[Reference]:
-    """Yield the Secrets whose keys pods read from a mounted folder."""
+    """Yield the objects of fields with one name, and the Secrets whose keys pods read from a mounted folder."""
+    for kind, name, path in (
+        ("ServiceAccount", plan.service_account, "service_account"),
+        ("PriorityClass", plan.priority_class, "priority_class"),
+        ("WorkloadPriorityClass", plan.workload_priority, "priority_class"),
+        (_QUEUES.get(plan.admission, ""), plan.queue.name if plan.queue.request is None else None, "queue"),
+    ):
+        if kind and name is not None:
+            yield Reference(kind, name, (), path)
     for role in plan.roles:
         for checkout in role.checkouts:
             if checkout.git.key is not None:
@@ -71,21 +90,20 @@ def _field_references(plan: Plan) -> Iterator[Reference]:
 
 
 def _pod_references(plan: Plan, template: Template) -> Iterator[Reference]:
-    """Yield the objects that a pod template names, without those that `preflight` reads by their fields."""
+    """Yield the objects that a pod template names."""
 
     def path(*names: str) -> str:
         return experiment_field(plan, Place("", names, names), template.role) or plan.role_path(template.role)
 
     spec = template.spec
     for field, kind in _POD_FIELDS.items():
-        if spec.get(field) and spec[field] not in (plan.service_account, plan.priority_class):
+        if spec.get(field):
             yield Reference(kind, spec[field], (), path("spec", field))
     for name in (str(each.get("name")) for each in mappings(spec.get("imagePullSecrets"))):
         own = name in plan.image_pull_secrets
         yield Reference(PULL_SECRET, name, (), "image_pull_secrets" if own else path("spec", "imagePullSecrets"))
-    claims = {(CLAIM, mount.claim) for role in plan.roles for mount in role.mounts}
     for named in named_objects(spec):
-        if not named.optional and (named.kind, named.name) not in claims:
+        if not named.optional:
             yield Reference(named.kind, named.name, named.keys, path(*named.place), named.as_files)
 
 
@@ -119,15 +137,13 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
     return Outcome([Problem(path, None, f"the {kind} {name} in {namespace} has no key {', '.join(missing)}", add)])
 
 
-def creation(reference: Reference, namespace: str) -> str:
+def creation(needed: Reference | NamedObject, namespace: str) -> str:
     """Return the command that creates the object, or what to do instead."""
-    kind, name, keys, _, as_files = reference
-    if kind == "ServiceAccount":
-        return f"create it: kubectl create serviceaccount {name} -n {namespace}; or correct the name"
+    kind, name = needed.kind, needed.name
     if kind not in _CREATE:
-        return "create it, or correct the name"
+        return _FIXES.get(kind, "create it, or correct the name").format(name=name, namespace=namespace)
     # a literal value of a Secret would stay in the shell's history
-    given = "--from-file={}=FILE" if as_files or kind == "Secret" else "--from-literal={}=…"
-    words = " ".join(given.format(key) for key in (keys or ("KEY",)))
+    given = "--from-file={}=FILE" if needed.as_files or kind == "Secret" else "--from-literal={}=…"
+    words = " ".join(given.format(key) for key in (needed.keys or ("KEY",)))
     expected = "; a Pulumi program that creates it names it in `expected_secrets`"
     return f"create it: kubectl create {_CREATE[kind]} {name} -n {namespace} {words}{expected}"

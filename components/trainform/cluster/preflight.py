@@ -16,14 +16,15 @@ from msgspec import structs
 from trainform import defaults
 from trainform.backends.backend import BACKENDS, Existing
 from trainform.cluster import dry_run, pod_references
-from trainform.cluster.api import Answer, NotReadError, Request, each
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import Answer, ClusterApi, NotReadError, each
 from trainform.cluster.identity import is_sandbox
 from trainform.cluster.live_objects import ServedKind, collection, find_job, path_of
 from trainform.cluster.operators import project_of
 from trainform.cluster.outcome import Outcome, StackContext, refused
+from trainform.cluster.pod_references import Reference
 from trainform.errors import ClusterError
 from trainform.manifests.manifest import CLAIM, Manifest, mapping, mappings
+from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 from trainform.plan.operator import Operator
 from trainform.plan.record import read_record, unmark
@@ -35,7 +36,7 @@ OWNERSHIP = (*defaults.MANAGED_BY, defaults.NAME_LABEL, defaults.ENVIRONMENT_LAB
 
 
 def check_job(
-    cluster: Cluster,
+    cluster: ClusterApi,
     plan: Plan,
     manifests: Sequence[Manifest],
     crds: tuple[str, ...],
@@ -46,29 +47,29 @@ def check_job(
 
     expected: names of Secrets and ConfigMaps that the program makes itself."""
     made_here = {(manifest.body["kind"], manifest.body["metadata"]["name"]) for manifest in manifests}
-    claims = sorted({mount.claim for role in plan.roles for mount in role.mounts if mount.claim is not None})
-    namespace = cluster.get("Namespace", plan.namespace)
+    templates = BACKENDS[plan.backend].templates(plan, manifests)
+    named = pod_references.references(plan, templates, made_here, expected)
+    namespace = cluster.read(path_of("Namespace", name=plan.namespace))
     checks: list[Callable[[], Outcome]] = [
         partial(_crds, cluster, crds, plan.operator),
         partial(_namespace, cluster, namespace, plan.namespace, plan.environment, stack),
-        partial(_queue, cluster, plan, stack),
-        partial(_references, cluster, plan, stack),
+        partial(_queue, cluster, plan),
+        partial(_references, cluster, plan, named, stack),
         *(partial(_existing_object, cluster, existing) for existing in BACKENDS[plan.backend].existing(plan)),
-        *(partial(_existing_claim, cluster, plan, claim, stack) for claim in claims if (CLAIM, claim) not in made_here),
     ]
     if not namespace.missing:
         checks += [
             partial(_check_existing, cluster, manifests, stack, plan),
-            partial(_ask_server, cluster, plan, manifests, made_here, expected, stack),
+            partial(_ask_server, cluster, plan, manifests, templates, stack),
             partial(_namespace_owner, namespace, plan),
         ]
-    if is_sandbox(cluster.api):
-        checks.append(partial(_real_memory, cluster, plan, manifests, namespace))
+    if is_sandbox(cluster):
+        checks.append(partial(_real_memory, cluster, plan, templates, namespace))
     return _checked(cluster, checks)
 
 
 def check_objects(
-    cluster: Cluster, manifests: Sequence[Manifest], crds: tuple[str, ...], stack: StackContext
+    cluster: ClusterApi, manifests: Sequence[Manifest], crds: tuple[str, ...], stack: StackContext
 ) -> Outcome:
     """Raise `ClusterError` with all problems of objects without a job: those of an environment's stack, or of a single
     component; return what could not be checked."""
@@ -78,7 +79,9 @@ def check_objects(
         for metadata in (manifest.body["metadata"] for manifest in manifests)
         if metadata.get("namespace") is not None and metadata["namespace"] not in made_here
     }
-    namespaces = [(cluster.get("Namespace", name), name, environment) for name, environment in sorted(needed)]
+    namespaces = [
+        (cluster.read(path_of("Namespace", name=name)), name, environment) for name, environment in sorted(needed)
+    ]
     checks = [
         partial(_crds, cluster, crds),
         *(partial(_namespace, cluster, *namespace, stack) for namespace in namespaces),
@@ -87,7 +90,7 @@ def check_objects(
     return _checked(cluster, checks)
 
 
-def _checked(cluster: Cluster, checks: Sequence[Callable[[], Outcome]]) -> Outcome:
+def _checked(cluster: ClusterApi, checks: Sequence[Callable[[], Outcome]]) -> Outcome:
     """Run the checks at the same time, and raise all their problems."""
     outcome = sum(each(lambda check: check(), checks), Outcome())
     problems = {
@@ -97,49 +100,36 @@ def _checked(cluster: Cluster, checks: Sequence[Callable[[], Outcome]]) -> Outco
     if len(problems) == 1:
         raise ClusterError(*next(iter(problems)))
     if problems:
-        raise ClusterError(f"{len(problems)} problems on {cluster.cluster_name}:", findings=problems)
+        raise ClusterError(f"{len(problems)} problems on {cluster.name}:", findings=problems)
     return outcome
 
 
 def _ask_server(
-    cluster: Cluster,
-    plan: Plan,
-    manifests: Sequence[Manifest],
-    made_here: Collection[tuple[str, str]],
-    expected: Collection[str],
-    stack: StackContext,
+    cluster: ClusterApi, plan: Plan, manifests: Sequence[Manifest], templates: Sequence[Template], stack: StackContext
 ) -> Outcome:
-    """Read the objects to which the pods refer, and let the server judge the job and its pods."""
-    templates = BACKENDS[plan.backend].templates(plan, manifests)
-    named = pod_references.references(plan, templates, made_here, expected)
+    """Let the server judge the job and its pods."""
     runs = dry_run.dry_runs(plan, manifests, templates, stack)
-    reads = [Request("GET", reference.url(plan.namespace)) for reference in named]
-    answers = cluster.api.send_all([*(run.request for run in runs), *reads])
-    outcomes = [dry_run.judge(run, answer, stack, plan) for run, answer in zip(runs, answers, strict=False)]
+    answers = cluster.send_all([run.request for run in runs])
+    outcomes = [dry_run.judge(run, answer, stack, plan) for run, answer in zip(runs, answers, strict=True)]
     problems = dry_run.drop_repeats(outcome.problems for outcome in outcomes)
-    judged = structs.replace(sum(outcomes, Outcome()), problems=problems)
-    for reference, answer in zip(named, answers[len(runs) :], strict=True):
-        if isinstance(answer, ClusterError):
-            raise answer
-        judged += pod_references.judge(reference, answer, plan.namespace, stack, plan.environment)
-    return judged
+    return structs.replace(sum(outcomes, Outcome()), problems=problems)
 
 
 # --- objects that exist already
 
 
 def _check_existing(
-    cluster: Cluster, manifests: Sequence[Manifest], stack: StackContext, plan: Plan | None = None
+    cluster: ClusterApi, manifests: Sequence[Manifest], stack: StackContext, plan: Plan | None = None
 ) -> Outcome:
     """Check that existing objects belong to trainform, and let the server judge their changes."""
     unrevised = [manifest for manifest in manifests if manifest.revision is None and not manifest.patch]
     return sum(each(lambda manifest: _existing(cluster, manifest, stack, plan), unrevised), Outcome())
 
 
-def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: Plan | None) -> Outcome:
+def _existing(cluster: ClusterApi, manifest: Manifest, stack: StackContext, plan: Plan | None) -> Outcome:
     body, metadata = manifest.body, manifest.body["metadata"]
     path = path_of(body["kind"], metadata.get("namespace", ""), metadata["name"])
-    answer = cluster.get_at(path)
+    answer = cluster.read(path)
     if not answer.found:
         return Outcome()
     live, found = answer.body, _ownership(answer.body, manifest)
@@ -149,7 +139,7 @@ def _existing(cluster: Cluster, manifest: Manifest, stack: StackContext, plan: P
     if found.problems or body["kind"] == "Secret" or stack.leaves(manifest):
         return found
     run = dry_run.dry_run_of(manifest, path, stack, plan)
-    outcome = dry_run.judge(run, cluster.api.send_all([run.request])[0], stack, plan)
+    outcome = dry_run.judge(run, cluster.send_all([run.request])[0], stack, plan)
     # a missing permission is reported once, for the job; the size of a claim is judged only here
     return outcome if body["kind"] in JUDGED_HERE else structs.replace(outcome, not_checked=[])
 
@@ -209,7 +199,7 @@ def _another_stack(live: dict[str, Any], desired: dict[str, Any]) -> Outcome:
     )
 
 
-def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack: StackContext) -> Outcome:
+def _job_of_lost_state(cluster: ClusterApi, live: dict[str, Any], plan: Plan, stack: StackContext) -> Outcome:
     """Check that no other revision of the experiment is in the cluster without being in Pulumi's state: a second job
     would run next to it, with the same claims."""
     name = str(mapping(live.get("data")).get("job", ""))
@@ -218,7 +208,7 @@ def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack
     job = None
     if backend is not None:
         with contextlib.suppress(NotReadError):
-            job = find_job(cluster.api, backend, plan.namespace, name)
+            job = find_job(cluster, backend, plan.namespace, name)
     if job is None:
         return Outcome()
     kind = f"{job['kind'].lower()}s.{job['apiVersion'].partition('/')[0]}"
@@ -232,32 +222,33 @@ def _job_of_lost_state(cluster: Cluster, live: dict[str, Any], plan: Plan, stack
 # --- objects of other owners
 
 
-def _crds(cluster: Cluster, crds: tuple[str, ...], operator: Operator | None = None) -> Outcome:
+def _crds(cluster: ClusterApi, crds: tuple[str, ...], operator: Operator | None = None) -> Outcome:
     return sum((_crd(cluster, name, operator) for name in crds), Outcome())
 
 
-def _crd(cluster: Cluster, name: str, operator: Operator | None) -> Outcome:
+def _crd(cluster: ClusterApi, name: str, operator: Operator | None) -> Outcome:
     """Check that the definition exists, and that one of the job's operator serves the version of the job."""
-    found, version = cluster.get("CustomResourceDefinition", name), "" if operator is None else operator.api_version
+    found = cluster.read(path_of("CustomResourceDefinition", name=name))
+    version = "" if operator is None else operator.api_version
     project = project_of(name, version)
     if found.missing:
-        reason = f"{cluster.cluster_name} has no {name}"
+        reason = f"{cluster.name} has no {name}"
         return refused(reason, f"install {project} there, or choose another cluster")
     versions = mappings(mapping(found.body.get("spec")).get("versions")) if found.found else []
     served = [str(each.get("name")) for each in versions if each.get("served")]
     if operator is None or name not in operator.crds or not versions or version.rpartition("/")[2] in served:
         return Outcome()
-    reason = f"{cluster.cluster_name} serves {name} as {', '.join(served)}, and this job is {version}"
+    reason = f"{cluster.name} serves {name} as {', '.join(served)}, and this job is {version}"
     by_field = operator.mpi_job and served
     fix = f"write `mpi_job: {served[0]}` in the environment" if by_field else f"install {project}"
     return refused(reason, f"{fix}, or choose another cluster")
 
 
-def _namespace(cluster: Cluster, found: Answer, namespace: str, environment: str, stack: StackContext) -> Outcome:
+def _namespace(cluster: ClusterApi, found: Answer, namespace: str, environment: str, stack: StackContext) -> Outcome:
     if not found.missing:
         return Outcome()
     fix = f"kubectl create namespace {namespace}, or write `create: true` in the environment's `namespace`"
-    reason = f"the namespace {namespace} does not exist on {cluster.cluster_name}"
+    reason = f"the namespace {namespace} does not exist on {cluster.name}"
     return refused(reason, stack.fix("Namespace", namespace, environment, fix))
 
 
@@ -276,14 +267,13 @@ def _namespace_owner(found: Answer, plan: Plan) -> Outcome:
     return refused(f"{what} belongs to the environment {owner}, and not to {plan.environment}", fix)
 
 
-def _real_memory(cluster: Cluster, plan: Plan, manifests: Sequence[Manifest], namespace: Answer) -> Outcome:
+def _real_memory(cluster: ClusterApi, plan: Plan, templates: Sequence[Template], namespace: Answer) -> Outcome:
     """Check that the pods ask for no more memory than the real nodes of a sandbox have: they say what the environment
     says, and their containers have a limit."""
     selector, nodes = {"labelSelector": f"{defaults.NODES_LABEL}={defaults.REAL}"}, []
     with contextlib.suppress(ClusterError, NotReadError):  # an account without the right to list nodes
-        nodes = cluster.api.find_all("/api/v1/nodes", "list the nodes", parameters=selector)
+        nodes = cluster.find_all("/api/v1/nodes", "list the nodes", parameters=selector)
     chosen = mapping(mapping(namespace.body.get("metadata")).get("annotations")).get(NODE_SELECTOR, "")
-    templates = BACKENDS[plan.backend].templates(plan, manifests)
     asked = [template.pod_request("memory") for template in templates for _ in range(template.replicas)]
     there = [int(node["metadata"]["annotations"][defaults.REAL_MEMORY]) for node in nodes]
     fits = sum(asked) <= sum(there) and max(asked, default=0) <= max(there, default=0)
@@ -302,24 +292,16 @@ QUEUES = "Volcano"
 UNOPENED_FIX = "look at the volcano-controllers deployment and its log"
 
 
-def _queue(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
-    """Check that the queue of the job is open. The state of a new queue is empty until its controller sets it."""
-    if plan.queue.request is not None or plan.admission == defaults.NONE:
+def _queue(cluster: ClusterApi, plan: Plan) -> Outcome:
+    """Check that Volcano's queue of the job is open. The state of a new queue is empty until its controller sets it."""
+    if plan.queue.request is not None or plan.admission != defaults.VOLCANO:
         return Outcome()
-    name = plan.queue.name
-    if plan.admission == defaults.KUEUE:
-        if not cluster.get("LocalQueue", name, plan.namespace).missing:
-            return Outcome()
-        fix = "name an existing one (kubectl get localqueues), or ask the platform team for it"
-        return refused(f"the LocalQueue {name} does not exist in the namespace {plan.namespace}", fix)
-    deadline = time.monotonic() + defaults.QUEUE_OPEN_SECONDS
+    name, deadline = plan.queue.name, time.monotonic() + defaults.QUEUE_OPEN_SECONDS
     while True:
-        found = cluster.get("Queue", name)
-        state = mapping(found.body.get("status")).get("state", "") if found.found else ""
-        if found.forbidden or state == "Open":
+        found = cluster.read(path_of("Queue", name=name))
+        state = mapping(found.body.get("status")).get("state", "")
+        if not found.found or state == "Open":
             return Outcome()
-        if found.missing:
-            return refused(f"the queue {name} does not exist", _missing_queue_fix(name, plan.environment, stack))
         if state:
             reason = f"the queue {name} is {state}, and {QUEUES} accepts jobs only in an open queue"
             return refused(reason, f"open it: vcctl queue operate --action open --name {name}")
@@ -329,47 +311,23 @@ def _queue(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
         time.sleep(1)
 
 
-def _missing_queue_fix(name: str, environment: str, stack: StackContext) -> str:
-    if name == defaults.QUEUE:
-        fix = "look at the volcano-scheduler deployment and its log: it creates this queue when it starts"
-    else:
-        fix = (
-            f"correct its name in `queues` of {environment} (kubectl get queues.scheduling.volcano.sh), or ask its "
-            "owner to create it"
-        )
-    return stack.fix("Queue", name, environment, fix)
+def _references(cluster: ClusterApi, plan: Plan, named: Sequence[Reference], stack: StackContext) -> Outcome:
+    """Read the objects to which the job and its pods refer."""
+    answers = each(lambda reference: cluster.get(reference.url(plan.namespace)), named)
+    judged = (
+        pod_references.judge(reference, answer, plan.namespace, stack, plan.environment)
+        for reference, answer in zip(named, answers, strict=True)
+    )
+    return sum(judged, Outcome())
 
 
-def _references(cluster: Cluster, plan: Plan, stack: StackContext) -> Outcome:
-    found, name, account = Outcome(), plan.priority_class, plan.service_account
-    if name is not None and cluster.get("PriorityClass", name).missing:
-        fix = "add it to priority_classes of the environment, or remove it"
-        fix = stack.fix("PriorityClass", name, plan.environment, fix)
-        found += refused(f"the priority class {name} does not exist", fix)
-    workload = plan.workload_priority
-    if workload is not None and cluster.get("WorkloadPriorityClass", workload).missing:
-        fix = "name an existing one (kubectl get workloadpriorityclasses), or ask the platform team for it"
-        found += refused(f"the WorkloadPriorityClass {workload} does not exist", fix)
-    if account is not None and cluster.get("ServiceAccount", account, plan.namespace).missing:
-        found += refused(f"the service account {account} does not exist in {plan.namespace}", "create it, or remove it")
-    return found
-
-
-def _existing_object(cluster: Cluster, existing: Existing) -> Outcome:
+def _existing_object(cluster: ClusterApi, existing: Existing) -> Outcome:
     """Check an existing object that the job refers to, as it is on the cluster now."""
     kind = ServedKind(existing.plural, namespaced=existing.namespace is not None)
     place = collection(existing.api_version, kind, existing.namespace or "")
-    found = cluster.get_at(f"{place}/{existing.name}")
+    found = cluster.read(f"{place}/{existing.name}")
     if found.missing:
-        reason = f"there is no {existing.kind} {existing.name} on {cluster.cluster_name}"
+        reason = f"there is no {existing.kind} {existing.name} on {cluster.name}"
         return refused(reason, f"correct its name: kubectl get {existing.plural}; or {existing.fix}")
     problems = existing.problems(found.body) if found.found else []
     return sum((refused(f"the {existing.kind} {existing.name}: {reason}", fix) for reason, fix in problems), Outcome())
-
-
-def _existing_claim(cluster: Cluster, plan: Plan, claim: str, stack: StackContext) -> Outcome:
-    if not cluster.get(CLAIM, claim, plan.namespace).missing:
-        return Outcome()
-    fix = "correct its name, add it to claims of the environment, or write `size:` to create a new one"
-    fix = stack.fix(CLAIM, claim, plan.environment, fix)
-    return refused(f"the claim {claim} does not exist in {plan.namespace}", fix)

@@ -36,7 +36,7 @@ def lines_of(given: Iterable[Sequence[Section]], width: int) -> Iterator[Line]:
 
 def _block(block: Block, columns: int) -> Iterator[Line]:
     if isinstance(block, Table):
-        yield from map(Line, _table(block.rows, columns))
+        yield from map(Line, in_columns(block.rows, columns))
         return
     label = f"{GAP}{block.level.upper():<{LEVEL}}" if block.level else GAP
     text = f"{block.code} {block.line}" if block.code else block.line
@@ -53,15 +53,30 @@ def _hanging(label: str, text: str, columns: int) -> Iterator[str]:
         yield f"{' ' * len(label) if index else label}{line}".rstrip()
 
 
-def _table(rows: Sequence[Sequence[str]], columns: int) -> Iterator[str]:
-    """Yield the rows below each other if they fit, else each as a sentence with the names of the columns."""
+def in_columns(rows: Iterable[Sequence[str]], width: int) -> Iterator[str]:
+    """Yield the rows as a table. A cell that does not fit into its column has its own line, so that all columns stay
+    aligned and each name is whole."""
     cells = [[escaped(cell) for cell in row] for row in rows]
-    widths = [max(map(display_width, column)) for column in zip(*cells, strict=True)]
-    if sum(widths) + len(GAP) * len(widths) <= columns:
-        for row in cells:
-            padded = (f"{cell}{' ' * (wide - display_width(cell))}" for cell, wide in zip(row, widths, strict=True))
-            yield f"{GAP}{GAP.join(padded)}".rstrip()
-        return
-    names, *others = cells
-    for row in others:
-        yield from _hanging(GAP, ", ".join(f"{name} {cell}" for name, cell in zip(names, row, strict=True)), columns)
+    widths = _fitting([[display_width(cell) for cell in row] for row in cells], width)
+    starts = [len(GAP) + sum(widths[:number]) + len(GAP) * number for number in range(len(widths))]
+    for row in cells:
+        line = ""
+        for start, cell in zip(starts, row, strict=True):
+            lines = wrapped(cell, width - start) if display_width(cell) > width - start else [cell]
+            column = max(min(start, width - max(map(display_width, lines))), len(GAP))
+            for part in lines:
+                if line and display_width(line) + len(GAP) > column:
+                    yield line
+                    line = ""
+                line += " " * (column - display_width(line)) + part
+        yield line.rstrip()
+
+
+def _fitting(sizes: Sequence[Sequence[int]], width: int) -> list[int]:
+    """Return the widths of the columns for all cells up to the largest size with which a row fits."""
+    widths = list[int]()
+    for most in sorted({size for row in sizes for size in row}, reverse=True):
+        widths = [max((size for size in column if size <= most), default=0) for column in zip(*sizes, strict=True)]
+        if sum(widths) + len(GAP) * len(widths) <= width:
+            break
+    return widths

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -14,12 +14,11 @@ from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import ClusterApi, NotReadError, each, labelled, start_threads
 from trainform.cluster.identity import refuse_another
 from trainform.cluster.live_objects import job_collections, path_of
-from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import HOLDING, Phase, PodState, phase_of, pod_state
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.deployed.records import DeploymentRecord, all_deployed
 from trainform.errors import TrainformError
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import mapping
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment, HourlyCost, hourly_cost
 from trainform.spec.release import digest
@@ -34,7 +33,7 @@ class Row(Struct, frozen=True):
 
     stack: PROJECT/STACK; "" if the record is of an earlier trainform. content: the hash of the experiment as it is
     here. created: of the job object, "" if it is gone. cost: per hour, None if nothing runs or a price is missing.
-    unreadable: why the record cannot be read. waits: why Kueue does not start the job; None otherwise.
+    unreadable: why the record cannot be read.
     """
 
     experiment: str
@@ -52,20 +51,13 @@ class Row(Struct, frozen=True):
     owner: str = ""
     content: str = ""
     unreadable: str = ""
-    waits: str = ""
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and each environment's error. requested: how many environments."""
+    """The rows by environment and experiment, and each environment's error."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]
-    requested: int
-
-    @property
-    def is_blind(self) -> bool:
-        """Return True if no environment could be read."""
-        return bool(self.not_read) and len(self.not_read) == self.requested
 
 
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
@@ -77,7 +69,7 @@ def overview(environments: Sequence[Environment], seconds: float) -> Overview:
             rows += read.result()
         except TrainformError as error:
             not_read[environment.name] = error
-    return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read, len(environments))
+    return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read)
 
 
 def _rows(environment: Environment, seconds: float) -> list[Row]:
@@ -107,12 +99,9 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
         job=record.job,
         phase=phase,
         accelerators=dict(sorted(accelerators.items())),
-        cost=hourly_cost(accelerators, environment)
-        if phase in HOLDING and accelerators.keys() <= environment.accelerators.keys()
-        else None,
+        cost=hourly_cost(accelerators, environment) if phase in HOLDING else None,
         created=created,
         queue=record.queue,
-        waits=live.waits(record.job) if phase == Phase.QUEUED and record.admission == defaults.KUEUE else "",
         owner=str(record.experiment.get("owner") or ""),
         content=digest(record.experiment),
     )
@@ -131,12 +120,8 @@ class _Live:
             except NotReadError:
                 return None
 
-        of_kueue = any(row.record.admission == defaults.KUEUE for row in found if row.record is not None)
-        workloads = f"/apis/{KUEUE.api_version}/namespaces/{namespace}/workloads" if of_kueue else ""
         self._pods: dict[Job, Counter[PodState]] | None = None
         pods, *jobs = each(listed, [path_of("Pod", namespace), *places])
-        made = listed(workloads) if of_kueue else None
-        self._admitted = None if made is None else {owner for body in made for owner in _owners(body)}
         self._unread = None in jobs
         # a kind without a status may have an object of the same name
         bodies = sorted((body for listed in jobs for body in listed or ()), key=lambda body: "status" in body)
@@ -154,16 +139,6 @@ class _Live:
         pods = None if self._pods is None else self._pods[experiment, record.revision]
         phase = phase_of(body, pods, admission=record.admission)
         return phase, "" if body is None else str(body["metadata"].get("creationTimestamp", ""))
-
-    def waits(self, name: str) -> str:
-        """Return why a job that has not started will not; "" if Kueue has a Workload of it, or if that is unknown."""
-        is_known = self._admitted is None or name in self._admitted
-        return "" if is_known else f"Kueue has made no Workload of the job {name}"
-
-
-def _owners(body: Any) -> Iterator[str]:
-    metadata = mapping(mapping(body).get("metadata"))
-    return (str(owner.get("name")) for owner in mappings(metadata.get("ownerReferences")))
 
 
 def _job_of(pod: Any) -> Job:

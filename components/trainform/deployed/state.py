@@ -40,11 +40,10 @@ class StateJob(Struct, frozen=True, order=True):
 
 
 class StateNamespace(Struct, frozen=True):
-    """A namespace that the stack has created. cluster: the name of its provider. kept: `pulumi destroy` retains it."""
+    """A namespace that the stack has created. cluster: the name of its provider."""
 
     cluster: str
     name: str
-    kept: bool
 
 
 def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
@@ -85,7 +84,7 @@ def _provider(resource: Mapping[str, Any]) -> str:
 def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
     """Return the namespaces that trainform has created with the stack."""
     return [
-        StateNamespace(_provider(resource), str(metadata.get("name", "")), resource.get("retainOnDelete") is True)
+        StateNamespace(_provider(resource), str(metadata.get("name", "")))
         for resource, metadata in _owned_objects(exported)
         if resource.get("type") == NAMESPACE
     ]
@@ -99,15 +98,6 @@ def claims_of(exported: Mapping[str, Any], *, kept: bool) -> list[str]:
         if resource.get("type") == CLAIM and (resource.get("retainOnDelete") is True) is kept
     ]
     return sorted(f"{metadata.get('namespace')}/{metadata.get('name')}" for metadata in found)
-
-
-def deleted_from(exported: Mapping[str, Any], namespace: str) -> set[tuple[str, str]]:
-    """Return kind and name of the objects in the namespace that `pulumi destroy` of the stack deletes."""
-    return {
-        (str(resource.get("type", "")).rpartition(":")[2], str(metadata.get("name", "")))
-        for resource, metadata in _owned_objects(exported)
-        if metadata.get("namespace") == namespace and resource.get("retainOnDelete") is not True
-    }
 
 
 def record_in(exported: Mapping[str, Any], experiment: str) -> Record | None:

@@ -12,10 +12,9 @@ from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.settings import get_monitor
 
 from trainform.cluster.api import ClusterApi
-from trainform.cluster.client import Cluster
 from trainform.cluster.identity import FIELD, identity_problem, place, refuse_another, unbound_note
-from trainform.cluster.live_objects import ObjectReader
-from trainform.cluster.outcome import Outcome, StackContext, object_key
+from trainform.cluster.live_objects import ObjectReader, key_of
+from trainform.cluster.outcome import Outcome, StackContext
 from trainform.console.lines import escaped
 from trainform.errors import ClusterError, InputError, Problem, TrainformError
 from trainform.manifests.manifest import CLAIM, mapping
@@ -31,19 +30,19 @@ def mocked() -> bool:
     return isinstance(get_monitor(), MockMonitor)
 
 
-def preflight(check: Callable[[Cluster, StackContext], Outcome], environment: Environment) -> Outcome:
+def preflight(check: Callable[[ClusterApi, StackContext], Outcome], environment: Environment) -> Outcome:
     """Run the check on the environment's live cluster and return its result, which is empty under mocks. Raise
     ClusterError with everything that the check finds. Before that, InputError if the environment is bound to another
     cluster."""
     if mocked():
         return Outcome()
     with ThreadPoolExecutor(1) as beside:
-        connecting = beside.submit(Cluster, environment.cluster.context)
+        connecting = beside.submit(ClusterApi, environment.cluster.context)
         _state()  # the engine reads it while the client is imported
         cluster = connecting.result()
-    refuse_another(cluster.api, environment)
-    _refuse_moved(cluster.api, environment)
-    _show_once(unbound_note(cluster.api, environment))
+    refuse_another(cluster, environment)
+    _refuse_moved(cluster, environment)
+    _show_once(unbound_note(cluster, environment))
     return check(cluster, _stack(environment))
 
 
@@ -56,7 +55,7 @@ def _stack(environment: Environment) -> StackContext:
         *((("Namespace", environment.namespace.name),) if environment.namespace.create else ()),
     }
     applied = {
-        object_key(inputs): inputs
+        key_of(inputs): inputs
         for inputs in (mapping(outputs.get("__inputs")) for outputs in _objects_in_state())
         if mapping(inputs.get("metadata")).get("name")
     }
@@ -132,8 +131,7 @@ def _refuse_another_context(api: ClusterApi, environment: Environment) -> None:
 def _is_here(reader: ObjectReader, outputs: Mapping[str, Any]) -> bool:
     """Return True if the cluster has this very object."""
     metadata = mapping(outputs.get("metadata"))
-    names = [str(each or "") for each in (metadata.get("namespace"), metadata.get("name"))]
-    live = reader.objects([(str(outputs.get("apiVersion")), str(outputs.get("kind")), names[0], names[1])])
+    live = reader.objects([key_of(outputs)])
     uids = [mapping(mapping(each.body).get("metadata")).get("uid") for each in live.values()]
     return metadata.get("uid") is not None and metadata["uid"] in uids
 

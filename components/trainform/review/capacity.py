@@ -6,16 +6,18 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from msgspec import structs
+
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, amounts_of, resource_names, spelled, summed, without
-from trainform.cluster.facts import NO_HOLDERS
+from trainform.cluster.facts import NO_HOLDERS, Holder, LiveFacts
 from trainform.console.sections import counted
 from trainform.errors import list_names
 from trainform.review.context import Context
 from trainform.review.job_change import job_change
 from trainform.review.job_objects import places_pods
-from trainform.review.model import Capacity, QueueUse, RoleRoom, Shortage
+from trainform.review.model import Capacity, RoleRoom, Shortage
 from trainform.review.node_room import admitting, lack_of_nodes, largest, rooms_of, scarcest
-from trainform.review.pod_limits import MOST_NAMED, Jobs, Lack, Limit, amount, limits
+from trainform.review.pod_limits import MOST_NAMED, Jobs, Lack, amount, limits
 from trainform.review.pod_needs import Need, Pods, freed, needs_of
 from trainform.review.shares import shares_of, unused_share
 
@@ -48,23 +50,21 @@ class Estimate:
     """The room for the jobs of one preview."""
 
     def __init__(self, context: Context, needs: Sequence[Need]) -> None:
-        self.context, self.live = context, context.live
+        self.context, self.live = context, LiveFacts("") if context.live is None else context.live
         self.jobs, self.shares = _jobs(context, needs), shares_of(context)
         self.limits = [*limits(context, self.jobs)]
         self.names = resource_names(context.environment)
         self.queue_of = {job: queue for queue in self.shares.values() for job in queue.holders}
-        kueue = () if self.live is None or self.live.kueue is None else self.live.kueue.cluster_queues
-        self.queue_names = {job: queue.name for queue in kueue for job in queue.holders}
+        self.queue_names = {job: queue.name for queue in self.live.kueue.cluster_queues for job in queue.holders}
         self.queue_names |= {job: queue.name for job, queue in self.queue_of.items()}
-        self.priorities = {} if self.live is None else self.live.priorities
-        self.nodes = None if self.live is None else self.live.nodes
+        self.nodes = self.live.nodes
 
     def capacity(self) -> Capacity:
         lacks = self.lacks()
         ahead = [] if lacks else self.ahead()
         worst = lacks[0] if lacks else Lack("now", f"behind {list_names(ahead, MOST_NAMED)}" if ahead else "")
         shortages = [self._shortage(lack) for lack in lacks if lack.verdict == worst.verdict and lack.resource]
-        clause, queues = self._clause(worst), self.limits if self.live else []
+        clause = self._clause(worst)
         return Capacity(
             verdict=worst.verdict,
             sentence=self._sentence(worst, clause, shortages),
@@ -73,12 +73,12 @@ class Estimate:
             basis="none" if self.nodes is None else "cluster",
             shortages=[each for at, each in enumerate(shortages) if each not in shortages[:at]],
             roles=[self.role(pods) for need in self.jobs.needs for pods in need.pods if self.nodes],
-            queue=next((self._queue(limit) for limit in queues if limit.queue and not limit.unknown), None),
         )
 
     def lacks(self) -> list[Lack]:
         """Return why the pods do not all start now, the worst first."""
-        by_limit = (lack for limit in self.limits for lack in limit.lacks(self.names))
+        found = ((limit.object, lack) for limit in self.limits for lack in limit.lacks(self.names))
+        by_limit = (structs.replace(lack, object=of) for of, lack in found)
         return sorted([*by_limit, *filter(None, [self._lack_of_nodes()])], key=self._rank)
 
     def _rank(self, lack: Lack) -> tuple[int, bool, int, Decimal]:
@@ -89,7 +89,7 @@ class Estimate:
     def _lack_of_nodes(self) -> Lack | None:
         if self.nodes is not None:
             return lack_of_nodes(self.jobs, self.nodes, self.names)
-        reasons = {} if self.live is None else self.live.not_read
+        reasons = self.live.not_read
         why = (reasons[what] for what in ("cluster", "nodes", NO_HOLDERS) if what in reasons)
         return Lack("unknown", next(why, "the nodes of the cluster were not read"))
 
@@ -97,7 +97,7 @@ class Estimate:
         """Return the jobs that wait already, and that leave too little room if they start first."""
         free = summed(free for _, free in rooms_of(self.nodes or (), self.jobs.own))
         left = without(free, summed(need.gang for need in self.jobs.needs))
-        waiting = {job: amounts_of(held) for job, held in (self.live.waiting if self.live else {}).items()}
+        waiting = {job: amounts_of(held) for job, held in self.live.waiting.items()}
         first = [job for job, held in waiting.items() if any(left.get(name, 0) < held[name] for name in held)]
         possible = [job for job in first if all(held <= free.get(name, 0) for name, held in waiting[job].items())]
         own = self.jobs.own | {need.name for need in self.jobs.needs}
@@ -116,34 +116,25 @@ class Estimate:
             largest=spelled(resource, max(largest(resource, here), NOTHING)),
         )
 
-    def _queue(self, limit: Limit) -> QueueUse:
-        resource = max(limit.gang.keys() & self.names.keys(), key=lambda name: limit.gang[name], default="cpu")
-        return QueueUse(
-            name=limit.queue,
-            resource=self.names.get(resource, resource),
-            held=float(summed(limit.held.values()).get(resource, 0)),
-            requested=float(limit.every.get(resource, 0)),
-            capability=float(limit.most[resource]) if resource in limit.most else None,
-        )
-
     def _shortage(self, lack: Lack) -> Shortage:
-        holders = []
-        for job, held, queue, priority in self.holders(lack):
-            facts = [*([f"queue {queue}"] if queue else []), *([] if priority is None else [f"priority {priority}"])]
-            holders.append(f"{job}: {held}{f' ({list_names(facts)})' if facts else ''}")
         return Shortage(
             resource=self.names.get(lack.resource, lack.resource),
             asked=spelled(lack.resource, lack.requested),
             available=spelled(lack.resource, max(lack.requested - lack.missing, NOTHING)),
             missing=spelled(lack.resource, lack.missing),
-            holders=holders,
+            holders=[holder.text for holder in self.holders(lack)],
             evicts=[*map(self._job, self.evicts(lack))],
         )
 
-    def holders(self, lack: Lack) -> list[tuple[str, str, str, int | None]]:
-        """Return the jobs that hold the resource, those with most first: name, amount, queue or "", and priority."""
+    def holders(self, lack: Lack) -> list[Holder]:
+        """Return the jobs that hold the resource, those with most first."""
         return [
-            (job, spelled(lack.resource, lack.held[job]), self.queue_names.get(job, ""), self.priorities.get(job))
+            Holder(
+                job,
+                spelled(lack.resource, lack.held[job]),
+                self.queue_names.get(job, ""),
+                self.live.priorities.get(job),
+            )
             for job in _largest_first(lack.held)
         ]
 
@@ -151,7 +142,7 @@ class Estimate:
         """Yield the holders that a scheduler may evict for the job: of lower priority in its queue, or in a queue above
         its share while the job's queue stays within its own."""
         need = self.jobs.needs[0]
-        if self.live is None or lack.verdict != "later" or need.queue not in self.shares:
+        if lack.verdict != "later" or need.queue not in self.shares:
             return
         unused = unused_share(self.shares, lack.resource, self.jobs.own, self.live)
         for job in _largest_first(lack.held):
@@ -161,7 +152,7 @@ class Estimate:
             if queue.name != need.queue:
                 evicts = queue.reclaimable and unused[queue.name] < 0 and lack.requested <= unused[need.queue]
             else:
-                evicts = need.priority is not None and self.priorities.get(job, 0) < need.priority
+                evicts = need.priority is not None and self.live.priorities.get(job, 0) < need.priority
             if evicts:
                 yield job
 

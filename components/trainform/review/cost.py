@@ -10,6 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from msgspec import Struct, structs
 
 from trainform.backends.backend import value_at
+from trainform.cluster.live_drift import seconds_between
 from trainform.cluster.phases import Phase
 from trainform.errors import list_names
 from trainform.manifests.manifest import quantity
@@ -111,14 +112,8 @@ def spent_by(happens: JobChange, context: Context) -> Money | None:
     if happens.kind not in ENDING or happens.state != "running" or live is None or context.live is None:
         return None
     side = _side([happens.job], context.environment, after=False)
-    if side.amount is None:
-        return None
-    try:
-        started, now = map(datetime.datetime.fromisoformat, (live.started, context.live.read_at))
-        seconds = max(int((now - started).total_seconds()), 0)
-    except (TypeError, ValueError):
-        return None
-    return money(side.amount * seconds / 3600, side.currency)
+    seconds = seconds_between(live.started, context.live.read_at)
+    return None if side.amount is None or seconds is None else money(side.amount * seconds / 3600, side.currency)
 
 
 # --- jobs

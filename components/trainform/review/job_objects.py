@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
-
 from trainform import defaults
 from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.judged import named
-from trainform.cluster.facts import AppliedObject, LiveFacts, RequestedJob
+from trainform.cluster.facts import LiveFacts
 from trainform.cluster.phases import is_suspended as asks_for_no_pods
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN
 from trainform.deployed.accelerators import accelerators_of_roles
@@ -147,34 +145,20 @@ def queue_steps(preview: Preview) -> Iterator[tuple[str, Step]]:
 # --- what to read of the cluster
 
 
-class Asked(Struct, frozen=True):
-    """The objects to read of the cluster, for `cluster.live.LiveReads`."""
-
-    jobs: tuple[RequestedJob, ...]
-    queues: tuple[str, ...]
-    objects: tuple[AppliedObject, ...]
-
-
-def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> Asked:
-    """Return the jobs, queues and objects of the preview, without what the program only reads or creates."""
-    of_jobs = [
-        RequestedJob(applied(job.job.old), "" if job.before is None else str(job.before.experiment.get("name", "")))
-        for job in jobs
-        if job.job is not None and job.job.old is not None
-    ]
+def asked_of(preview: Preview, jobs: Sequence[JobReview]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the jobs and the objects of the preview, without what the program only reads or creates."""
     deployed = (
         step.old
         for step in preview.steps
         if step.is_object and step.operation != "read" and step.old is not None and step.old.id is not None
     )
-    queues = {queue_of(job, after=after) for job in jobs for after in (False, True)}
-    queues |= {name for name, _ in queue_steps(preview)}
-    return Asked(tuple(of_jobs), tuple(sorted(queues - {""})), tuple(map(applied, deployed)))
+    old = (job.job.old for job in jobs if job.job is not None and job.job.old is not None)
+    return [*map(applied, old)], [*map(applied, deployed)]
 
 
-def applied(state: State | None) -> AppliedObject:
+def applied(state: State | None) -> dict[str, Any]:
     """Return the object of the state as it was applied, without secret and unknown values."""
-    return AppliedObject(_without_hidden(body_of(state)))
+    return mapping(_without_hidden(body_of(state)))
 
 
 def _without_hidden(value: Any) -> Any:
@@ -192,23 +176,29 @@ def _is_hidden(value: Any) -> bool:
 # --- Secrets of jobs without a component, for which no preflight has looked
 
 
-def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[AppliedObject]:
+def needed_secrets(preview: Preview, jobs: Iterable[JobReview]) -> list[dict[str, Any]]:
     """Return the Secrets that new pods name and the preview does not have: those to look for in the cluster."""
-    own = {applied(step.new).name for step in preview.steps if step.is_object and steps.kind(step) == steps.SECRET}
-    found: dict[tuple[str, str], AppliedObject] = {}
-    for job in jobs:
-        if job.component is None and job.job is not None and places_pods(job):
-            namespace = str(metadata_of(job.job.new).get("namespace", ""))
-            for template in steps.templates(job.job, job.job.new):
-                for named in named_objects(template.spec):
-                    if named.kind == "Secret" and not named.optional:
-                        metadata = {"name": named.name, **({"namespace": namespace} if namespace else {})}
-                        body = {"apiVersion": "v1", "kind": named.kind, "metadata": metadata}
-                        found[namespace, named.name] = AppliedObject(body)
-    return [secret for (_, name), secret in found.items() if name not in own]
+    own = {
+        metadata_of(step.new).get("name")
+        for step in preview.steps
+        if step.is_object and steps.kind(step) == steps.SECRET
+    }
+    new = [job.job for job in jobs if job.component is None and job.job is not None and places_pods(job)]
+    found = {
+        (metadata_of(step.new).get("namespace"), each.name): each.kind
+        for step in new
+        for template in steps.templates(step, step.new)
+        for each in named_objects(template.spec)
+        if each.kind == steps.SECRET and not each.optional and each.name not in own
+    }
+    return [
+        {"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace, "name": name}}
+        for (namespace, name), kind in found.items()
+    ]
 
 
-def missing_secrets(needed: Sequence[AppliedObject], live: LiveFacts | None) -> tuple[str, ...]:
+def missing_secrets(needed: Sequence[dict[str, Any]], live: LiveFacts | None) -> tuple[str, ...]:
     """Return the needed Secrets that the cluster does not have: `the Secret hf`."""
     missing = () if live is None else live.missing
-    return tuple(f"the Secret {secret.name}" for secret in needed if f"Secret/{secret.name}" in missing)
+    names = (secret["metadata"]["name"] for secret in needed)
+    return tuple(f"the Secret {name}" for name in names if f"Secret/{name}" in missing)

@@ -180,16 +180,6 @@ class RoleRoom(Part):
     largest: str = Field(description="The most of it that is free on one node.")
 
 
-class QueueUse(Part):
-    """The use of the job's queue, in the resource that decides."""
-
-    name: str
-    resource: str
-    held: float = Field(description="By other jobs.")
-    requested: float
-    capability: float | None = Field(default=None, description="The most that the queue may hold; null: no limit.")
-
-
 class Capacity(Part):
     """The room for the pods. An estimate, not a reservation."""
 
@@ -200,7 +190,6 @@ class Capacity(Part):
     basis: Literal["cluster", "none"]
     shortages: list[Shortage] = Field(default=[])
     roles: list[RoleRoom] = Field(default=[])
-    queue: QueueUse | None = Field(default=None, description="null: no queue, or what it holds is unknown.")
 
 
 class Fact(Part):

@@ -105,11 +105,11 @@ def _lack(short: Short, names: Names, jobs: Jobs, *, part: bool = False, never: 
         there = amount(resource, max(requested - missing, NOTHING), names)
         reason = f"the nodes have room for {there}{now}, and the job needs {amount(resource, requested, names)}"
     if never is not None:
-        return Lack("never", f"{reason}{never}", resource, requested, missing, each=each, largest=most)
+        return Lack("never", f"{reason}{never}", resource, requested, missing, largest=most)
     holders = (holder for node, _ in rooms for holder in node.holders.items() if holder[0] not in jobs.own)
     on_nodes = ({job: amounts_of(held).get(resource, NOTHING)} for job, held in holders)
     held = summed([*on_nodes, {need.name: need.gang.get(resource, NOTHING) for need in jobs.earlier}])
-    return Lack("later", reason, resource, requested, missing, held, part, each=each, largest=most)
+    return Lack("later", reason, resource, requested, missing, held, part, largest=most)
 
 
 def scarcest(pods: Pods, rooms: Rooms) -> str:

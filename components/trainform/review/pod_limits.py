@@ -36,7 +36,6 @@ class Lack(Struct, frozen=True):
     held: Mapping[str, Decimal] = {}
     part: bool = False  # the gang starts, and other pods wait
     object: str = ""  # KIND/NAME of the limit; "" for the nodes
-    each: Decimal = NOTHING  # requested by one pod
     largest: Decimal | None = None  # the most that is free on one node; None if the limit is not of nodes
 
 
@@ -49,15 +48,11 @@ class Limit(Struct, frozen=True):
     every: Amounts = {}  # requested by all pods of the preview
     held: Mapping[str, Amounts] = {}  # by each other job
     unknown: str = ""  # why `held` is unknown
-    queue: str = ""  # the name, if it is the queue of a job
     lack: Lack | None = None  # whatever is free: the queue is stopped, or cannot be judged
     object: str = ""  # KIND/NAME
 
     def lacks(self, names: Names) -> Iterator[Lack]:
         """Yield what the pods of the preview lack by this limit."""
-        return (structs.replace(lack, object=self.object) for lack in self._lacks(names))
-
-    def _lacks(self, names: Names) -> Iterator[Lack]:
         if self.lack is not None:
             yield self.lack
         for resource in sorted(self.gang.keys() & self.most.keys()):
@@ -97,7 +92,7 @@ def limits(context: Context, jobs: Jobs) -> Iterator[Limit]:
     yield from _queues(context, jobs)
     if live is not None:
         yield from (_quota(quota, jobs) for quotas in live.quotas.values() for quota in quotas if not quota.scoped)
-        yield from _kueue(live.kueue or LiveKueue({}, ()), jobs)
+        yield from _kueue(live.kueue, jobs)
 
 
 def _queues(context: Context, jobs: Jobs) -> Iterator[Limit]:
@@ -109,7 +104,7 @@ def _queues(context: Context, jobs: Jobs) -> Iterator[Limit]:
             most = amounts_of(shares[name].capability) if name in shares else {}
             below, holders = {name, *(each for each in shares if name in above(each, shares))}, held_below(name, shares)
             limit = jobs.limit(f"the queue {name}", most, dict(holders), lambda need: need.queue, below)
-            yield structs.replace(limit, unknown=unknown, queue=name if name == queue else "", object=f"Queue/{name}")
+            yield structs.replace(limit, unknown=unknown, object=f"Queue/{name}")
 
 
 def _quota(quota: LiveQuota, jobs: Jobs) -> Limit:
@@ -144,7 +139,7 @@ def _kueue(kueue: LiveKueue, jobs: Jobs) -> Iterator[Limit]:
         most = summed(amounts_of(each.nominal) for each in members)
         shared = f"the cohort {queue.cohort}" if queue.cohort else cluster
         limit = jobs.limit(shared, most, holders, lambda need: need.local_queue, places)
-        yield structs.replace(limit, queue=name, object=of_cluster)
+        yield structs.replace(limit, object=of_cluster)
 
 
 def _stopped(name: str, policy: str) -> Lack | None:

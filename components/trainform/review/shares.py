@@ -26,8 +26,7 @@ def shares_of(context: Context, *, own: bool = True) -> dict[str, LiveQueue]:
     """Return all queues by name, after the stacks that the same review deploys earlier, and after this preview; where
     the cluster was not read, those of the environment's file. own: False for how they are before the preview."""
     live = context.live
-    read = () if live is None or live.queues is None else (*live.queues, *live.other_queues)
-    queues = {queue.name: queue for queue in read}
+    queues = {queue.name: queue for queue in (live.queues if live is not None else None) or ()}
     if not queues and context.environment is not None:
         for name, queue in context.environment.queues.items():
             queues[name] = LiveQueue(name, queue.weight, {}, {}, {}, parent=queue.parent)

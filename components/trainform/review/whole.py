@@ -64,8 +64,8 @@ def _live(read: Read, jobs: tuple[JobReview, ...]) -> LiveFacts | None:
     if read.files.users is not None and read.files.environment is not None:
         model = read.files.environment
         read.reads.list_deployed(model.name, namespace_before(read.preview) or model.namespace.name)
-    asked = asked_of(read.preview, jobs)
-    return read.reads.facts(asked.jobs, asked.queues, (*asked.objects, *needed_secrets(read.preview, jobs)))
+    deployed, objects = asked_of(read.preview, jobs)
+    return read.reads.facts(deployed, (*objects, *needed_secrets(read.preview, jobs)))
 
 
 def contexts_of(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from trainform import defaults
 from trainform.backends.admission import API_VERSION as QUEUE_API
-from trainform.cluster.facts import AppliedObject, LiveFacts
+from trainform.cluster.facts import LiveFacts
 from trainform.cluster.live import LiveReads
 from trainform.cluster.operators import KUEUE
 from trainform.manifests.manifest import CLAIM, mapping
@@ -18,13 +17,11 @@ from trainform.manifests.templates import NamedObject, named_objects
 from trainform.review.context import JobReview
 from trainform.review.job_objects import templates_of
 from trainform.review.preview import State, Step
-from trainform.running.snapshot import Body, Snapshot
+from trainform.running.snapshot import Snapshot, name_of, text_at
 
-EVICTIONS = frozenset({"Evict", "Preempted"})  # events of Volcano's scheduler, and of Kubernetes'
+EVICTIONS = ("Evict", "Preempted")  # events of Volcano's scheduler, and of Kubernetes'
 MADE_FIRST = ("Secret", "ConfigMap", CLAIM)  # kinds that must exist before a pod that names them starts
 POSITIONS, PLACED = "positions in the queue", "earlier nodes of the pods"
-NAMED = "objects that the pods name"
-_NOT_READ = {"drift": NAMED}  # `LiveReads` compares objects; only their existence counts here
 
 
 class Facts(Struct, frozen=True):
@@ -42,28 +39,23 @@ UNREAD = Facts(LiveFacts(""))
 
 def read_facts(snapshot: Snapshot, seconds: float) -> Facts:
     """Read the facts in at most so many seconds. What is refused or late is under `live.not_read`."""
-    namespace, gang = snapshot.target.namespace, mapping(mapping(snapshot.gang).get("metadata"))
-    kueue, spot = snapshot.admission == defaults.KUEUE, quote(namespace, safe="")
+    namespace, space = snapshot.target.namespace, quote(snapshot.target.namespace, safe="")
+    kueue, gang = snapshot.admission == defaults.KUEUE, name_of(snapshot.gang)
     with LiveReads(snapshot.target.environment.cluster.context, namespace, seconds, kueue=kueue) as reads:
         if kueue and gang:
-            queue = quote(str(mapping(mapping(snapshot.gang).get("spec")).get("queueName", "")), safe="")
-            place = f"/apis/visibility.{KUEUE.api_version}/namespaces/{spot}/localqueues/{queue}/pendingworkloads"
+            queue = quote(text_at(snapshot.gang, "spec.queueName"), safe="")
+            place = f"/apis/visibility.{KUEUE.api_version}/namespaces/{space}/localqueues/{queue}/pendingworkloads"
             reads.start_list(POSITIONS, place, _position, {"limit": "1000"})  # it has no pages
-        if any(event.get("reason") in EVICTIONS for event in snapshot.events):
+        if snapshot.events_with(*EVICTIONS):
             selector = {"fieldSelector": "reason=Scheduled"}
-            reads.start_list(PLACED, f"/api/v1/namespaces/{spot}/events", _placed, selector)
-        needed = dict.fromkeys((each.kind, each.name) for each in named_by_pods(snapshot) if each.kind in MADE_FIRST)
-        bodies = (
-            {"apiVersion": "v1", "kind": kind, "metadata": {"namespace": namespace, "name": name}}
-            for kind, name in needed
+            reads.start_list(PLACED, f"/api/v1/namespaces/{space}/events", _placed, selector)
+        needed = named_by_pods(snapshot)
+        live = reads.facts(
+            objects=[{"apiVersion": "v1", "kind": each.kind, "metadata": {"name": each.name}} for each in needed]
         )
-        live = reads.facts(objects=[*map(AppliedObject, bodies)])
-        positions = dict(reads.result(POSITIONS) or ())
-        placed = reads.result(PLACED) or ()
-    not_read = {_NOT_READ.get(what, what): why for what, why in live.not_read.items()}
-    own = {str(mapping(event.get("involvedObject")).get("name")) for event in snapshot.events}
-    nodes = frozenset(node for pod, node in placed if pod in own)
-    return Facts(structs.replace(live, not_read=not_read), positions.get(gang.get("name")), nodes)
+        positions, placed = dict(reads.result(POSITIONS) or ()), reads.result(PLACED) or ()
+    own = {text_at(event, "involvedObject.name") for event in snapshot.events}
+    return Facts(live, positions.get(gang), frozenset(node for pod, node in placed if pod in own))
 
 
 def _position(body: Any) -> tuple[str, int]:
@@ -79,19 +71,24 @@ def review_of(snapshot: Snapshot) -> JobReview:
     """Return the job as a review of its creation has it, for the arithmetic of `review`."""
     job = {} if snapshot.job is None else snapshot.job
     gang = [{"apiVersion": QUEUE_API, "kind": "PodGroup", **snapshot.gang}] if snapshot.gang else []
-    steps = [_creation(body) for body in (job, *(gang if snapshot.admission == defaults.VOLCANO else ()))]
+    steps = [
+        Step(
+            "create",
+            str(index),
+            f"kubernetes:{body.get('apiVersion')}:{body.get('kind')}",
+            name_of(body),
+            new=State(body),
+        )
+        for index, body in enumerate((job, *(gang if snapshot.admission == defaults.VOLCANO else ())))
+    ]
     return JobReview(snapshot.target.experiment, None, steps[0], None, snapshot.record, tuple(steps))
 
 
-def _creation(body: Body) -> Step:
-    name = str(mapping(body.get("metadata")).get("name", ""))
-    kind = f"kubernetes:{body.get('apiVersion')}:{body.get('kind')}"
-    return Step("create", f"{kind}::{name}", kind, name, new=State(body))
-
-
-def named_by_pods(snapshot: Snapshot) -> Iterator[NamedObject]:
-    """Yield the objects without which the pods cannot start; of the templates of the job if there are no pods yet."""
+def named_by_pods(snapshot: Snapshot) -> list[NamedObject]:
+    """Return the objects without which the pods cannot start, each once; of the templates of the job if there are no
+    pods yet."""
     specs = [mapping(pod.get("spec")) for pod in snapshot.pods]
     if not specs and snapshot.job is not None:
         specs = [each.spec for each in templates_of(review_of(snapshot), snapshot.target.environment) or ()]
-    yield from (named for spec in specs for named in named_objects(spec) if not named.optional)
+    found = (named for spec in specs for named in named_objects(spec) if not named.optional)
+    return [*{(named.kind, named.name): named for named in found if named.kind in MADE_FIRST}.values()]

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from trainform.cluster.facts import Holder
 from trainform.cluster.phases import Phase, PodState
 
 
@@ -67,21 +68,12 @@ class PodStatus(Struct, frozen=True):
     end: End | None = None
 
 
-class Holder(Struct, frozen=True):
-    """A job that holds what another one waits for. job: NAMESPACE/NAME."""
-
-    job: str
-    amount: str
-    queue: str = ""
-    priority: int | None = None
-
-
 class Reason(Struct, frozen=True):
     """Why a job waits.
 
-    code: one of `waiting.CODES`. text: one sentence. fix: what to do (wait, change a field, ask for something). object:
-    KIND/NAME to which it belongs. never: waiting does not help. needed, free, largest: amounts of `resource`, largest:
-    the most that is free on one node; "" if they do not apply.
+    code: one of `waiting.CODES`. text: a part of a sentence. fix: what to do (wait, change a field, ask for something).
+    object: KIND/NAME to which it belongs. never: waiting does not help. needed, free, largest: amounts of `resource`,
+    largest: the most that is free on one node; "" if they do not apply.
     """
 
     code: str

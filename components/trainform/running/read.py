@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from msgspec import structs
 
 from trainform import defaults
 from trainform.backends.admission import API_VERSION as QUEUE_API
-from trainform.backends.admission import GROUP_ANNOTATION, QUEUE_LABEL
+from trainform.backends.admission import GROUP_ANNOTATION
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import MAX_CONNECTIONS, ClusterApi, NotReadError, each, labelled, start_threads
 from trainform.cluster.identity import refuse_another
@@ -30,7 +29,6 @@ from trainform.manifests.objects import pod_selector
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.project import require_project
-from trainform.running.pods import place_of
 from trainform.running.snapshot import Body, Snapshot, Target
 
 WARNINGS = {"fieldSelector": "type=Warning"}
@@ -55,8 +53,8 @@ def target_of_stack(stack: str, root: Path | None = None) -> Target:
 
 def read(target: Target, seconds: float, *, every_event: bool = False, outputs: bool = False) -> Snapshot:
     """Read the objects of the job. seconds: the time for each answer. every_event: also normal events of pods, of
-    which a large job has thousands. outputs: also the time of the last line of output of running pods; of many, of the
-    first and the last of each role. ClusterError if the cluster does not answer."""
+    which a large job has thousands. outputs: also the time of the last line of output of the first running pods.
+    ClusterError if the cluster does not answer."""
     with contextlib.closing(ClusterApi(target.environment.cluster.context, seconds)) as api:
         refuse_another(api, target.environment)
         return _Reads(api, target).snapshot(every_event=every_event, outputs=outputs)
@@ -91,34 +89,27 @@ class _Reads:
         )
         record = self._record(recorded)
         (job,) = self._each({JOB: lambda: self._job(record)})
-        name = str(_metadata(job).get("name", "" if record is None else record.job))
-        revision = _revision(job) if job is not None else "" if record is None else record.revision
-        owned = [pod for pod in pods or () if revision in ("", _revision(pod))]
-        admission = (record.admission if record is not None else "") or target.environment.admission
-        gangs, queue, more, last = self._each(
-            {
-                GANG: lambda: self._gangs(admission),
-                QUEUE: lambda: self._queue(admission, record, job),
-                EVENTS: lambda: self._events_around(admission, name),
-                OUTPUTS: lambda: self._outputs(owned) if outputs else {},
-            }
-        )
-        gang = _gang_of(gangs or (), job, owned)
-        own_claims = _claims_of(claims or (), record, target.experiment)
-        objects = [each for each in (job, gang, queue, *own_claims, *owned) if each is not None]
-        return Snapshot(
+        found = Snapshot(
             read_at=read_at,
             target=structs.replace(target, stack=recorded.stack) if recorded and recorded.stack else target,
             record=record,
             job=job,
-            pods=owned,
-            gang=gang,
-            queue=queue,
-            events=_events_of(objects, [*(events or ()), *(more or ())], name),
-            claims=own_claims,
-            not_read=self._not_read,
-            outputs=last or {},
+            claims=_claims_of(claims or (), record, target.experiment),
         )
+        own = [pod for pod in pods or () if found.revision in ("", _revision(pod))]
+        gangs, queue, more, last = self._each(
+            {
+                GANG: lambda: self._gangs(found.admission),
+                QUEUE: lambda: self._queue(found),
+                EVENTS: lambda: self._events_around(found),
+                OUTPUTS: lambda: self._outputs(own) if outputs else {},
+            }
+        )
+        gang = _gang_of(gangs or (), job, own)
+        objects = [each for each in (job, gang, queue, *found.claims, *own) if each is not None]
+        around = _events_of(objects, [*(events or ()), *(more or ())], found.name)
+        parts = {"pods": own, "gang": gang, "queue": queue, "events": around, "outputs": last or {}}
+        return structs.replace(found, **parts, not_read=self._not_read)
 
     def _each(self, reads: Mapping[str, Callable[[], Any]]) -> list[Any]:
         """Run the reads at the same time. A part that is refused or late is None, and its reason is kept; ClusterError
@@ -163,15 +154,13 @@ class _Reads:
         version, plural, _ = _GANGS[admission]
         return self._list(f"/apis/{version}/namespaces/{quote(self._space, safe='')}/{plural}", plural)
 
-    def _queue(self, admission: str, record: Record | None, job: Body | None) -> Body | None:
-        labels = _metadata(job).get("labels")
-        name = str(mapping(labels).get(QUEUE_LABEL, "")) if record is None else record.queue
-        if admission not in _GANGS or not name:
+    def _queue(self, found: Snapshot) -> Body | None:
+        name, local = found.queue_name, found.admission == defaults.KUEUE
+        if found.admission not in _GANGS or not name:
             return None
-        local = admission == defaults.KUEUE
         path = path_of("LocalQueue", self._space, name) if local else path_of("Queue", name=name)
-        found: Body | None = self._api.find(path, f"read the queue {name}")
-        return found
+        queue: Body | None = self._api.find(path, f"read the queue {name}")
+        return queue
 
     def _events(self, parameters: Mapping[str, str]) -> list[Body]:
         return self._list(f"/api/v1/namespaces/{quote(self._space, safe='')}/events", "events", parameters)
@@ -189,27 +178,18 @@ class _Reads:
                 return name, ""
             return name, line.partition(" ")[0]
 
-        running = [pod for pod in pods if pod_state(pod) is PodState.RUNNING]
-        chosen = running if len(running) <= MOST_OUTPUTS else _first_and_last(running)
-        ended = concurrent.futures.wait(start_threads(last, chosen, MAX_CONNECTIONS), OUTPUT_SECONDS)
+        running = [pod for pod in pods if pod_state(pod) is PodState.RUNNING][:MOST_OUTPUTS]
+        ended = concurrent.futures.wait(start_threads(last, running, MAX_CONNECTIONS), OUTPUT_SECONDS)
         return dict(future.result() for future in ended.done)
 
-    def _events_around(self, admission: str, job: str) -> list[Body]:
+    def _events_around(self, found: Snapshot) -> list[Body]:
         """Return the events of the job object and of gangs, also normal ones."""
-        wanted = [f"involvedObject.name={job}"] if job else []
-        wanted += [f"involvedObject.kind={_GANGS[admission][2]}"] if admission in _GANGS else []
+        wanted = [f"involvedObject.name={found.name}"] if found.name else []
+        wanted += [f"involvedObject.kind={_GANGS[found.admission][2]}"] if found.admission in _GANGS else []
         return [event for found in each(lambda what: self._events({"fieldSelector": what}), wanted) for event in found]
 
 
 # --- what belongs to the job
-
-
-def _first_and_last(pods: Sequence[Body]) -> list[Body]:
-    """Return two pods of each role."""
-    roles: dict[str, list[Body]] = defaultdict(list)
-    for pod in sorted(pods, key=lambda pod: place_of(pod, {}).index):
-        roles[place_of(pod, {}).role].append(pod)
-    return [pod for found in roles.values() for pod in (*found[:1], *found[1:][-1:])][:MOST_OUTPUTS]
 
 
 def _metadata(body: Any) -> Mapping[str, Any]:

@@ -7,6 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from trainform.backends.admission import QUEUE_LABEL
+from trainform.backends.backend import value_at
+from trainform.defaults import REVISION_LABEL
+from trainform.manifests.manifest import mapping, mappings
 from trainform.plan.record import Record
 from trainform.spec.environment import Environment
 
@@ -48,7 +52,51 @@ class Snapshot(Struct, frozen=True):
     outputs: Mapping[str, str] = {}
 
     @property
+    def name(self) -> str:
+        """Return the name of the job object, or of the recorded one if it is gone; "" if both are unknown."""
+        recorded = "" if self.record is None else self.record.job
+        return name_of(self.job) or recorded
+
+    @property
+    def revision(self) -> str:
+        """Return the revision of the job object, or of the recorded one if it is gone; "" if both are unknown."""
+        recorded = "" if self.record is None else self.record.revision
+        return recorded if self.job is None else self._label(REVISION_LABEL)
+
+    @property
+    def queue_name(self) -> str:
+        """Return the name of the job's queue; "" if it has none."""
+        return self._label(QUEUE_LABEL) if self.record is None else self.record.queue
+
+    @property
     def admission(self) -> str:
-        """Return what admits the job; the record of an earlier trainform does not have it."""
-        recorded = "" if self.record is None else self.record.admission
-        return recorded if recorded else self.target.environment.admission
+        """Return what admits the job, of the environment as it was deployed."""
+        return self.target.environment.admission if self.record is None else self.record.admission
+
+    def _label(self, name: str) -> str:
+        return str(mapping(value_at(self.job, "metadata.labels")).get(name, ""))
+
+    def events_with(self, *reasons: str) -> list[Body]:
+        """Return the events with one of these reasons, oldest first."""
+        return [event for event in self.events if event.get("reason") in reasons]
+
+
+def text_at(body: Any, path: str) -> str:
+    """Return the text at the path; "" if there is none."""
+    return str(value_at(body, path) or "")
+
+
+def name_of(body: Any) -> str:
+    """Return the name of an object; "" if there is none."""
+    return text_at(body, "metadata.name")
+
+
+def condition(body: Any, kind: str) -> Mapping[str, Any]:
+    """Return the condition of this type in the status; empty if there is none."""
+    return next((each for each in mappings(value_at(body, "status.conditions")) if each.get("type") == kind), {})
+
+
+def container_statuses(pod: Body) -> list[dict[str, Any]]:
+    """Return the statuses of its containers, in the order in which they start."""
+    status = mapping(pod.get("status"))
+    return [*mappings(status.get("initContainerStatuses")), *mappings(status.get("containerStatuses"))]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import structs
 
-from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
+from trainform.cluster.live_drift import seconds_between
 from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
 from trainform.console.sections import counted, listed
-from trainform.defaults import REVISION_LABEL
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.manifest import mapping, mappings
 from trainform.running.failure import end_of, failure_of
@@ -46,9 +44,8 @@ def status_of_target(target: Target) -> JobStatus:
     found = status_of(snapshot)
     if found.phase not in WAITS:
         return found
-    from trainform.running.facts import read_facts
-    from trainform.running.preemption import preemption  # they import the arithmetic of reviews
-    from trainform.running.waiting import reasons
+    from trainform.running.facts import read_facts  # they import the arithmetic of reviews
+    from trainform.running.waiting import preemption, reasons
 
     facts = read_facts(snapshot, SECONDS)
     return structs.replace(
@@ -62,8 +59,6 @@ def status_of_target(target: Target) -> JobStatus:
 def status_of(snapshot: Snapshot) -> JobStatus:
     """Return the status of the job whose objects were read, without the reasons why it waits."""
     record, job, target = snapshot.record, snapshot.job, snapshot.target
-    metadata = mapping(mapping(job).get("metadata"))
-    labels = mapping(metadata.get("labels"))
     pods = _pods(snapshot)
     phase, outcome = _phase(snapshot, pods), _outcome(snapshot)
     started = min((pod.started for pod in pods if pod.started), default="")
@@ -79,11 +74,11 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         experiment=target.experiment,
         environment=target.environment.name,
         namespace=target.namespace,
-        job=str(metadata.get("name", "" if record is None else record.job)),
-        revision=str(labels.get(REVISION_LABEL, "" if record is None else record.revision)),
+        job=snapshot.name,
+        revision=snapshot.revision,
         backend="" if record is None else record.backend,
         admission=snapshot.admission,
-        queue=str(labels.get(QUEUE_LABEL, "")) if record is None else record.queue,
+        queue=snapshot.queue_name,
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
         message=_message(snapshot, phase, outcome, pods),
@@ -93,7 +88,7 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         needed=needed if needed else len(here),
         placed=sum(bool(pod.node) for pod in here),
         restarts=sum(pod.restarts for pod in pods) + restarts_of_job(mapping(mapping(job).get("status"))),
-        created=str(metadata.get("creationTimestamp", "")),
+        created=str(mapping(mapping(job).get("metadata")).get("creationTimestamp", "")),
         started=started,
         ended=ended,
         accelerators=accelerators,
@@ -120,7 +115,6 @@ def _outcome(snapshot: Snapshot) -> Outcome:
 def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[PodStatus, ...]) -> str:
     """Return one sentence on the phase; "" if there is nothing to add."""
     recorded = "" if snapshot.record is None else snapshot.record.job
-    name = str(mapping(mapping(snapshot.job).get("metadata")).get("name", recorded))
     number = Counter(pod.state for pod in pods)
     live = len(pods) - number[PodState.SUCCEEDED] - number[PodState.FAILED]
     lost = sorted({pod.node for pod in pods if pod.state is PodState.LOST})
@@ -136,27 +130,17 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
             f"it has {outcome.word}, and {counted(live, 'pod')} may still run",
         ),
         (outcome.word == "succeeded in part", "not all of its pods have succeeded"),
-        (name != recorded != "", f"the last `pulumi up` failed half way: {recorded} is recorded as deployed"),
+        (snapshot.name != recorded != "", f"the last `pulumi up` failed half way: {recorded} is recorded as deployed"),
     )
     return next((text for holds, text in rules if holds), "")
 
 
 def _cost(snapshot: Snapshot, accelerators: Mapping[str, int], started: str, ended: str) -> Cost | None:
-    environment = snapshot.target.environment
-    hourly = hourly_cost(accelerators, environment) if accelerators.keys() <= environment.accelerators.keys() else None
+    hourly = hourly_cost(accelerators, snapshot.target.environment)
     seconds = seconds_between(started, ended if ended else snapshot.read_at)
     if hourly is None or seconds is None:
         return None
     return Cost(round(float(hourly.amount) * seconds / 3600, 2), hourly.currency)
-
-
-def seconds_between(start: str, end: str) -> int | None:
-    """Return the seconds between two times in RFC 3339; None if one of them is unknown."""
-    try:
-        begun, ended = map(datetime.datetime.fromisoformat, (start, end))
-        return max(0, int((ended - begun).total_seconds()))
-    except (TypeError, ValueError):
-        return None
 
 
 # --- pods

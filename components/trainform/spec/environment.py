@@ -291,14 +291,11 @@ class HourlyCost(Struct, frozen=True):
 
 def hourly_cost(accelerators: Mapping[str, int], environment: Environment) -> HourlyCost | None:
     """Return the hourly cost of these numbers of accelerators by kind. None if it is unknown: no accelerator is in use,
-    a kind has no price, or the prices are in several currencies."""
-    prices = [
-        (environment.accelerators[kind].price_per_hour, count)
-        for kind, count in accelerators.items()
-        if count and kind in environment.accelerators
-    ]
+    a kind is not in the environment or has no price, or the prices are in several currencies."""
+    used = {kind: count for kind, count in accelerators.items() if count}
+    prices = [(each.price_per_hour, used[kind]) for kind, each in environment.accelerators.items() if kind in used]
     known = [(price, count) for price, count in prices if price is not None]
-    if not known or len(known) < len(prices) or len({price.currency for price, _ in known}) > 1:
+    if not known or len(known) < len(used) or len({price.currency for price, _ in known}) > 1:
         return None
     hourly = sum((Decimal(str(price.amount)) * count for price, count in known), Decimal(0))
     return HourlyCost(hourly, known[0][0].currency, min(price.as_of for price, _ in known))

@@ -98,8 +98,7 @@ def cluster(weight: int = 4, others: int = 1, **night: Any) -> Any:
     """A cluster of 32 a800, of which the queue night has its share next to default and other queues."""
     queue = structs.replace(live_queue("night", **night), weight=weight)
     return live(
-        queues=(queue, live_queue("default")),
-        other_queues=tuple(live_queue(f"other-{at}") for at in range(others)),
+        queues=(queue, live_queue("default"), *(live_queue(f"other-{at}") for at in range(others))),
         nodes=NODES,
     )
 
@@ -179,12 +178,12 @@ def test_the_job_itself_is_not_a_neighbour() -> None:
 
 def test_queues_below_share_what_their_parent_has() -> None:
     below = structs.replace(live_queue("night-vision", bert_77aa01=24), parent="night")
-    queues = (structs.replace(live_queue("night"), weight=4), live_queue("default"))
-    facts = live(queues=queues, other_queues=(below, live_queue("day", vit_010203=8)), nodes=NODES)
+    others = (structs.replace(live_queue("night"), weight=4), live_queue("default"), live_queue("day", vit_010203=8))
+    facts = live(queues=(*others, below), nodes=NODES)
     findings = found(context(steps=(LIGHTER,), environment=CLUSTER, live=facts))
     assert findings["4"].object == "night-vision"
     firm = structs.replace(below, firm=frozenset({"team-b/bert-77aa01"}))
-    facts = structs.replace(facts, other_queues=(firm,))
+    facts = structs.replace(facts, queues=(*others, firm))
     assert list(found(context(steps=(LIGHTER,), environment=CLUSTER, live=facts))) == ["1"]
 
 

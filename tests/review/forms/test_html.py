@@ -14,7 +14,7 @@ from tests.review.forms.test_forms import HOSTILE, hostile
 from tests.support.unseen import texts
 from trainform.review.forms import html
 from trainform.review.forms.document import details, summary, weighs
-from trainform.review.model import QueueUse, Report, Review
+from trainform.review.model import Report, Review
 from trainform.review.whole import review_of
 
 ONE = review_of([RICH])
@@ -100,20 +100,6 @@ def test_several_stacks_are_one_page(review: Review) -> None:
     ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
     assert len(ids) == len({*ids})
     assert {f"{link['href']}"[1:] for link in found.all("a")} <= {*ids}
-
-
-@pytest.mark.parametrize(("capability", "verdict", "bar"), [
-    (32, "never", '<rect class="over" x="60" width="40" height="10"/>'),
-    (64, "now", '<rect class="asked" x="37.5" width="25" height="10"/>'),
-    (64, "later", None),  # the nodes are short, and not the queue
-    (None, "now", None),
-])  # fmt: skip
-def test_the_bar_of_the_queue(capability: float | None, verdict: str, bar: str | None) -> None:
-    queue = QueueUse(name="research", resource="a800", held=24, requested=16, capability=capability)
-    given = RICH.capacity.model_copy(update={"queue": queue, "verdict": verdict})
-    text = html.render(review_of([RICH.model_copy(update={"capacity": given})]))
-    assert ("Queue research, a800" in text) is (bar is not None)
-    assert bar is None or bar in text
 
 
 def test_the_picture_shows_what_begins_and_what_ends() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from trainform import defaults
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import ends_by
-from trainform.cluster.client import Cluster
+from trainform.cluster.api import ClusterApi, labelled
+from trainform.cluster.live_objects import path_of
 from trainform.errors import ClusterError
 from trainform.job.render import job_manifests
 from trainform.local.rehearsal.kubelet.volumes import holds_token
@@ -52,14 +53,16 @@ def workload_of_plan(plan: Plan) -> Workload:
     )
 
 
-def workload_of_cluster(cluster: Cluster, plan: Plan) -> Workload:
+def workload_of_cluster(cluster: ClusterApi, plan: Plan) -> Workload:
     """Return the live pods of the plan, and the ConfigMaps, Secrets and Services that they use."""
-    selector = {**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision}
-    found = cluster.find_all("Pod", plan.namespace, selector)
+    selector = labelled({**pod_selector(plan.experiment), defaults.REVISION_LABEL: plan.revision})
+    space = f"the namespace {plan.namespace}"
+    found = cluster.find_all(path_of("Pod", plan.namespace), f"list the pods of {space}", parameters=selector)
+    services = cluster.find_all(path_of("Service", plan.namespace), f"list the services of {space}")
     pods = sorted((pod for pod in found if "deletionTimestamp" not in pod["metadata"]), key=pod_name)
     if not pods:
         raise ClusterError(
-            f"{cluster.cluster_name} has no pods of {plan.namespace}/{plan.job}",
+            f"{cluster.name} has no pods of {plan.namespace}/{plan.job}",
             "apply it with `pulumi up`, and look with `kubectl get pods`; without --from-cluster the plan's own pods "
             "are taken",
         )
@@ -73,7 +76,7 @@ def workload_of_cluster(cluster: Cluster, plan: Plan) -> Workload:
         secrets={name: secret_data(body) for (kind, name), body in present.items() if kind == SECRET},
         services=tuple(
             service
-            for service in cluster.find_all("Service", plan.namespace, {})  # an operator's own have labels of its own
+            for service in services  # an operator's own have labels of its own
             if any(selects(service, pod) for pod in pods)
         ),
         notes=() if len(pods) == plan.totals.pods else (f"the cluster has {len(pods)} of {plan.totals.pods} pods",),
@@ -102,13 +105,12 @@ def _ssh(plan: Plan) -> dict[str, dict[str, bytes]]:
     return {plan.ssh.secret: {name: text.encode() for name, text in files.items()}}
 
 
-def _read(cluster: Cluster, namespace: str, reference: NamedObject) -> Mapping[str, Any] | None:
+def _read(cluster: ClusterApi, namespace: str, reference: NamedObject) -> Mapping[str, Any] | None:
     """Return the object; None if it does not exist. ClusterError if this account may not read it."""
-    found = cluster.get(reference.kind, reference.name, namespace)
+    found = cluster.read(path_of(reference.kind, namespace, reference.name))
     if found.forbidden:
         raise ClusterError(
-            f"{cluster.cluster_name} does not let you read the {reference.kind} {namespace}/{reference.name} of the "
-            "job's pods",
+            f"{cluster.name} does not let you read the {reference.kind} {namespace}/{reference.name} of the job's pods",
             f"ask for `get` on {reference.kind.lower()}s in {namespace}, or rehearse without --from-cluster",
         )
     return found.body if found.found else None

@@ -24,7 +24,6 @@ from trainform.review.forms.document import (
 
 if TYPE_CHECKING:
     from trainform.review.model import (
-        Capacity,
         Fact,
         Mark,
         Picture,
@@ -78,7 +77,6 @@ def _stack(report: Report, name: str, heading: str) -> Iterator[str]:
     found = next((part.blocks for part in rest if part.title == FINDINGS), ())
     yield from map(_finding, (line for line in lines if line.level), found)
     yield from _blocks(line for line in lines if not line.level)
-    yield from _queue(report.capacity)
     for picture in report.pictures:
         yield from _picture(picture)
     yield "<details><summary>Details</summary>"
@@ -102,29 +100,6 @@ def _finding(line: Item, found: Block) -> str:
     where = f' <span class="where">{prose(line.where)}</span>' if line.where else ""
     head = f"<summary>{pill} {_code(line.code)} {prose(line.text)}{where}</summary>"
     return f'<details class="finding">{head}{_rows(rows)}</details>'
-
-
-def _queue(capacity: Capacity) -> Iterator[str]:
-    """Yield a bar of what the queue holds, what the job requests, and the capability of the queue. Nothing if the queue
-    has no limit, or if the job waits for nodes."""
-    queue = capacity.queue
-    if queue is None or queue.capability is None:
-        return
-    end, most = queue.held + queue.requested, queue.capability
-    if end <= most and capacity.verdict in ("later", "never"):
-        return
-    percent = 100 / max(end, most, 1e-9)
-    bars = [
-        ("held", 0, queue.held, f"{queue.held:g} held by other jobs"),
-        ("over" if end > most else "asked", queue.held, queue.requested, f"{queue.requested:g} requested"),
-        ("most", most - 0.4 / percent, 0.4 / percent, f"{most:g} at most"),
-    ]
-    yield f'<div class="queue"><p>Queue {_text(queue.name)}, {_text(queue.resource)}</p>'
-    yield '<svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
-    for kind, start, width, _ in bars:
-        yield f'<rect class="{kind}" x="{start * percent:g}" width="{width * percent:g}" height="10"/>'
-    keys = (f'<span><i class="key {kind}"></i>{text}</span>' for kind, *_, text in bars)
-    yield f'</svg><p class="keys">{"".join(keys)}</p></div>'
 
 
 def _picture(picture: Picture) -> Iterator[str]:

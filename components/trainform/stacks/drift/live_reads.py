@@ -10,10 +10,10 @@ from trainform import defaults
 from trainform.cluster.api import ClusterApi, Request, each, labelled
 from trainform.cluster.dry_run import shown_text
 from trainform.cluster.identity import environment_problem
-from trainform.cluster.live_objects import FEW, Key, Live, ObjectReader, path_of
+from trainform.cluster.live_objects import FEW, Key, Live, ObjectReader, key_of, path_of
 from trainform.deployed.records import DeploymentRecord, all_deployed, deployed
 from trainform.errors import ClusterError
-from trainform.manifests.manifest import Manifest, mapping
+from trainform.manifests.manifest import Manifest
 from trainform.spec.environment import Environment
 from trainform.stacks.drift.compare import MANAGER
 
@@ -57,7 +57,7 @@ class Reads:
 
     def objects(self, manifests: Iterable[Manifest]) -> dict[Key, Live]:
         """Return the live objects of these manifests."""
-        return self._reader.objects(map(key_of, manifests))
+        return self._reader.objects(key_of(manifest.body) for manifest in manifests)
 
     def dry_runs(self, manifests: Sequence[Manifest]) -> list[Live]:
         """Return each object as the API server would store it if it was applied again."""
@@ -65,7 +65,7 @@ class Reads:
 
     def _dry_run(self, manifest: Manifest) -> Live:
         try:
-            path = self._reader.path(key_of(manifest))
+            path = self._reader.path(key_of(manifest.body))
             answer = self._api.send(Request("PATCH", path, DRY_RUN, manifest.body))
         except ClusterError as error:  # others may be answered
             return Live(None, error.message)
@@ -75,9 +75,3 @@ class Reads:
         if answer.forbidden and "admission" not in answer.message:
             return Live(None, f"this account has no permission for a dry run of {kind}/{name} (verb patch)")
         return Live(None, shown_text(answer.message))
-
-
-def key_of(manifest: Manifest) -> Key:
-    """Return the key of the object in a cluster."""
-    metadata = mapping(manifest.body["metadata"])
-    return manifest.body["apiVersion"], manifest.body["kind"], str(metadata.get("namespace", "")), metadata["name"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from trainform.cluster.api import NotReadError
 from trainform.cluster.live_drift import SECRETS, utc_now
-from trainform.cluster.live_objects import Key, Live
+from trainform.cluster.live_objects import Key, Live, key_of
 from trainform.deployed.records import DeploymentRecord
 from trainform.deployed.stacks import ProjectStack
 from trainform.errors import ClusterError
@@ -26,7 +26,7 @@ from trainform.stacks.drift.compare import (
     needs_dry_run,
     recorded_objects,
 )
-from trainform.stacks.drift.live_reads import Reads, key_of
+from trainform.stacks.drift.live_reads import Reads
 from trainform.stacks.drift.report_model import DriftReport, NotCompared, ObjectDrift, Outcome, StackDrift
 
 WORST = (Outcome.failed, Outcome.incomplete, Outcome.drift, Outcome.in_sync, Outcome.not_deployed)
@@ -125,9 +125,9 @@ def _answers(manifests: Iterable[Manifest], live: Mapping[Key, Live], reads: Rea
     unclear = [
         manifest
         for manifest in manifests
-        if (found := live[key_of(manifest)]).body is not None and needs_dry_run(manifest, found.body)
+        if (found := live[key_of(manifest.body)]).body is not None and needs_dry_run(manifest, found.body)
     ]
-    return dict(zip(map(key_of, unclear), reads.dry_runs(unclear), strict=True))
+    return dict(zip((key_of(each.body) for each in unclear), reads.dry_runs(unclear), strict=True))
 
 
 def _compared(
@@ -137,7 +137,7 @@ def _compared(
     live: Mapping[Key, Live],
     answers: Answers,
 ) -> StackDrift:
-    there = [live[key_of(manifest)] for manifest in expected.manifests]
+    there = [live[key_of(manifest.body)] for manifest in expected.manifests]
     written = any(each.reason or (each.body is not None and is_written(each.body)) for each in there)
     if expected.basis == "files" and there and not written:
         return _report(target, Outcome.not_deployed, notes=[NO_PLATFORM])
@@ -156,7 +156,7 @@ def _compared(
         else:
             if not is_noted(found.body):
                 not_compared.append(NotCompared(what=name, reason=UNNOTED))
-            answer = answers.get(key_of(manifest), Live(None))
+            answer = answers.get(key_of(manifest.body), Live(None))
             result = compared(manifest, found.body, answer.body, expected.basis)
             if answer.reason:
                 reason = f"which answers the dry run with: {answer.reason}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from trainform.backends.backend import JOB_TYPES
 from trainform.cluster.live_drift import drift_of, utc_now
-from trainform.cluster.live_objects import Live
+from trainform.cluster.live_objects import Live, key_of
 from trainform.cluster.phases import ENDED, phase_of, reported
 from trainform.deployed.releases.release_files import git_line
 from trainform.errors import TrainformError
@@ -21,7 +21,7 @@ from trainform.review.changes import masked_changes
 from trainform.review.job_objects import applied
 from trainform.review.preview import Preview, State, Step
 from trainform.spec.environment import Environment
-from trainform.stacks.drift.live_reads import Reads, key_of
+from trainform.stacks.drift.live_reads import Reads
 from trainform.stacks.saved.file import keyed
 from trainform.stacks.saved.gather import Facts, Source
 from trainform.stacks.saved.saved_review import SavedReview
@@ -122,7 +122,7 @@ def _chosen_name(step: Step) -> str:
 def touched(preview: Preview, environment: Environment) -> tuple[dict[str, Any], list[str]]:
     """Return the live objects that the engine touches: None, or UID, phase of a job, and fields that differ from what
     was applied. Objects that cannot be read come second, as sentences. Raises `ClusterError`."""
-    named = {key_of(each): each for each in _named_objects(preview, environment.namespace.name)}
+    named = {key_of(each.body): each for each in _named_objects(preview, environment.namespace.name)}
     with Reads(environment.cluster.context) as reads:
         live = reads.objects(named.values())
     found, unread = dict[str, Any](), list[str]()
@@ -159,7 +159,7 @@ def _named_objects(preview: Preview, namespace: str) -> Iterator[Manifest]:
             state = step.new if after else step.old
             if state is None:
                 continue
-            body = {**steps.body(step, state), **applied(state).body}
+            body = {**steps.body(step, state), **applied(state)}
             body["metadata"] = {"namespace": namespace, **mapping(body.get("metadata"))}
             if isinstance(body["metadata"].get("name"), str):
                 keys = ("apiVersion", "kind", "metadata") if after else body

@@ -37,8 +37,8 @@ JOB: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("name", "parts", "code", "object_"),
     [
-        ("env", {"env": {"HF": {"secret": {"name": "hf", "key": "token"}}}}, "object-missing", "Secret/hf"),
-        ("mount", {"storage": {"keys": {"secret": "wandb", "mount": "/keys"}}}, "object-missing", "Secret/wandb"),
+        ("env", {"env": {"HF": {"secret": {"name": "hf", "key": "token"}}}}, "object-missing", "Pod/env-"),
+        ("mount", {"storage": {"keys": {"secret": "wandb", "mount": "/keys"}}}, "object-missing", "Pod/mount-"),
         ("pull", {"image": "registry.example.com/ai/nowhere:1"}, "image", "Pod/pull-"),
         ("root", {"roles": NOT_ROOT}, "container-refused", "Pod/root-"),
     ],
