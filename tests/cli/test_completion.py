@@ -105,6 +105,7 @@ CASES = {
     "trainform new mni": "trainform new mnist",
     "trainform completion fi": "trainform completion fish",
     "trainform sandbox up --with kubef": "trainform sandbox up --with kubeflow",
+    "trainform sandbox up --with kueue,trai": "trainform sandbox up --with kueue,trainer",
     "trainform check ./hell": "trainform check ./hello.yaml",
 }
 

@@ -53,20 +53,31 @@ def test_several_experiments_are_named_once_each(root: Path) -> None:
     assert not (root / "stacks" / "releases").exists()
 
 
-def test_the_source_may_be_a_stack(root: Path) -> None:
+def test_the_source_may_be_a_stack_or_the_only_other_one(root: Path) -> None:
     """The words are the same promotion, which then has the same problem: no cluster answers."""
     expected = run(*WORDS, "--dry-run")
     assert expected[0] == 1
-    assert run("promote", "sdxl-lora", "--from", "sdxl-lora.dev", "--to", "prod", "--dry-run") == expected
+    for words in (
+        ("sdxl-lora.dev",),
+        ("sdxl-lora", "-e", "dev"),
+        ("sdxl-lora", "--from", "sdxl-lora.dev"),
+        ("sdxl-lora",),
+    ):
+        assert run("promote", *words, "--to", "prod", "--dry-run") == expected
+    third = root / "stacks/Pulumi.again.yaml"
+    third.write_text((root / "stacks/Pulumi.sdxl-lora.dev.yaml").read_text())
+    err = run("promote", "sdxl-lora", "--to", "prod", "--yes")[2]
+    assert "fix: add --from again or --from sdxl-lora.dev\n" in err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("sdxl-lora.dev", "--from", "dev"), "this is not the name of an experiment"),
+        (("sdxl-lora.dev", "--from", "dev"), "--from cannot be used with the stack sdxl-lora.dev"),
+        (("sdxl-lroa",), "did you mean sdxl-lora?"),
+        (("sdxl-lora.dve",), "did you mean sdxl-lora.dev?"),
         (("sdxl-lroa", "--from", "dev"), "did you mean sdxl-lora?"),
         (("sdxl-lora", "--from", "dve"), "did you mean dev?"),
-        (("sdxl-lora",), "Missing option '--from'"),
     ],
 )
 def test_wrong_sources(words: tuple[str, ...], said: str) -> None:

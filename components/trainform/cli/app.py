@@ -30,11 +30,17 @@ CLOSE = 0.7  # a smaller value would suggest `destroy` for `scale` or `retry`
 OTHER_WORDS = {
     "up deploy submit launch start run train": "`pulumi up -s STACK` creates or changes the job; `trainform sandbox "
     "up` starts a cluster on this machine",
+    "restart retry": "`trainform rerun STACK`, then `pulumi up -s STACK`, runs an unchanged experiment again",
+    "pause hold": "`trainform suspend STACK`, then `pulumi up -s STACK`, ends the job's pods until `trainform resume`",
     "preview dry-run": "`trainform review STACK` shows the effects of a change, `pulumi preview -s STACK` its fields",
     "down delete remove rm stop cancel kill": "`trainform destroy STACK` deletes the job, but not claims with "
     "`keep: true`; `trainform sandbox down` stops the sandbox",
     "ps get pods describe": "`trainform status STACK` shows the job and its pods, `trainform logs STACK` their output",
+    "shell ssh attach bash sh": "`trainform exec STACK ROLE/INDEX -- sh` starts a shell in a pod",
+    "validate lint verify": "`trainform check EXPERIMENT -e ENV` finds every problem of both files",
     "list ls": "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend",
+    "help": "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one",
+    "version": "`trainform --version` prints it",
 }
 SUGGESTIONS = {word: text for words, text in OTHER_WORDS.items() for word in words.split()}
 

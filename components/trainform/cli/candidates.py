@@ -29,5 +29,12 @@ environments = _completion(lambda: known_names(ENVIRONMENTS))
 stacks = _completion(known_stacks)
 releases = _completion(known_releases)
 jobs = _completion(lambda: [*known_stacks(), *known_names(EXPERIMENTS)])
-addons = _completion(lambda: defaults.ADD_ONS)
 comparable = _completion(lambda: [*known_stacks(), *known_names(EXPERIMENTS), *known_releases()])
+
+
+def addons(incomplete: str) -> list[str]:
+    """Return the completions of the last add-on in a comma-separated list."""
+    from trainform.local.sandbox.addons.addon_table import ADDONS
+
+    before, comma, prefix = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in ADDONS if name.startswith(prefix) and name not in before.split(",")]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import REPORT, Form, argument, next_steps, option, show_data, show_text
+from trainform.cli.arguments import JOB, REPORT, Form, argument, next_steps, option, show_data, show_text
+from trainform.cli.jobs import is_experiment, is_stack, require_named
 from trainform.cli.release_writing import REASON, DryOption, ReasonOption, YesOption, require_answer, write
 from trainform.console.lines import note
 from trainform.errors import CommandLineError, each_result
@@ -23,9 +25,10 @@ REFUSED = 3
 
 FROM = "Promote what is deployed there. An environment: the experiment's stack in it."
 TO = "Stack that will follow the release. An environment: the experiment's stack in it."
+JOBS = "Stacks, or names of deployed experiments; --from is optional if only one stack but the target runs it."
 WAIVE = "Pass this gate although it fails, if the environment allows that. May be repeated."
-ExperimentArguments = Annotated[list[str], argument("EXPERIMENT", "Names of experiments.", candidates.experiments)]
-FromOption = Annotated[str, option("STACK|ENV", FROM, "--from", autocompletion=candidates.environments)]
+JobArguments = Annotated[list[str], argument(JOB, JOBS, candidates.jobs)]
+FromOption = Annotated[str | None, option("STACK|ENV", FROM, "--from", "-e", autocompletion=candidates.environments)]
 ToOption = Annotated[str, option("STACK|ENV", TO, "--to", autocompletion=candidates.environments)]
 WaiveOption = Annotated[list[str] | None, option("GATE", WAIVE, "--waive")]
 OverOption = Annotated[bool, typer.Option("--over-rollback", help="Override the rollback of the target stack.")]
@@ -33,9 +36,9 @@ OverOption = Annotated[bool, typer.Option("--over-rollback", help="Override the 
 
 @prints(*REPORT)
 def command(
-    experiments: ExperimentArguments,
-    source: FromOption,
+    jobs: JobArguments,
     target: ToOption,
+    source: FromOption = None,
     waived: WaiveOption = None,
     reason: ReasonOption = "",
     over_rollback: OverOption = False,
@@ -66,9 +69,10 @@ def command(
     from trainform.stacks.promotion.promotion_text import as_data
 
     root = require_project()
+    found_places = each_result(lambda word: places(*_source(word, source, target, root), target, root), jobs)
+    experiments = [origin.experiment for origin, _ in found_places]
     if len({*experiments}) < len(experiments):
         raise CommandLineError("an experiment is named more than once", "name each experiment once")
-    found_places = each_result(lambda name: places(name, source, target, root), experiments)
     requests = [
         PromotionRequest(each, *pair, names, reason, over_rollback)
         for each, pair in zip(experiments, found_places, strict=True)
@@ -92,6 +96,25 @@ def command(
                 note(*next_steps(name, files, is_deployed=each.changes is not None))
     if refused:
         raise typer.Exit(REFUSED)
+
+
+def _source(word: str, source: str | None, target: str, root: Path) -> tuple[str, str]:
+    """Return the experiment, and the stack or environment from which it is promoted."""
+    from trainform.deployed.stacks import experiment_of, stacks_running
+    from trainform.spec.stack import load_stack
+
+    if source is not None and (is_experiment(word, root) or not is_stack(word, root)):
+        return word, source
+    if source is not None:
+        raise CommandLineError(f"--from cannot be used with the stack {word}", "the stack names it: remove --from")
+    if is_stack(word, root):
+        return experiment_of(load_stack(word, root), root), word
+    found = stacks_running(require_named(word, root), None, root)
+    others = [name for name, stack in found.items() if target not in (name, Path(stack.environment).stem)]
+    if len(others) != 1:
+        fix = f"add --from {' or --from '.join(others)}" if others else "`trainform stacks` shows what is deployed"
+        raise CommandLineError("Missing option '--from' / '-e'", fix)
+    return word, others[0]
 
 
 def _show(found: Sequence[PreparedPromotion], refused: Sequence[PreparedPromotion], form: Form) -> None:
