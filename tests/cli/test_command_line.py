@@ -140,6 +140,7 @@ def test_other_errors_as_json(tmp_path: Path) -> None:
     error = error_of("sandbox", "env", "--folder", str(tmp_path), code=1)
     assert error["fix"] == f"run `trainform sandbox up -e dev --folder {tmp_path}`"
     assert error_of("new", "Hello", "-e", "dev", code=2)["problems"][0]["path"] == "EXPERIMENT"
+    assert error_of("schema", "--folder", "/dev/null/x", code=1)["message"].startswith("[Errno")
     assert error_of("doctor", "--for", "upp", code=2)["problems"][0]["path"] == "--for"
 
 

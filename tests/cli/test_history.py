@@ -44,10 +44,12 @@ def test_json_has_the_evidence_without_the_experiment(name: str) -> None:
     assert [event["what"] for event in found["events"]] == ["promotion"]
 
 
-def test_one_stack_by_its_name(name: str) -> None:
+def test_one_stack_by_its_name_or_by_its_environment(name: str) -> None:
     code, out, _ = run("history", "sdxl-lora.prod")
     assert (code, out.splitlines()[:2]) == (1, ["History of sdxl-lora.prod", "  1 stack, 1 release."])
-    assert run("history", "sdxl-lora.dev")[1].splitlines()[1] == "  1 stack, 0 releases."
+    assert run("history", "sdxl-lora", "-e", "prod") == (code, out, "")
+    assert run("history", "sdxl-lora", "-e", "dev")[1].splitlines()[1] == "  1 stack, 0 releases."
+    assert "name an experiment" in run("history", "-e", "dev")[2]
     assert "did you mean sdxl-lora.prod?" in run("history", "sdxl-lora.prd")[2]
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import error_of
+from tests.cli.running import error_of, run
+from trainform.local.scaffold.project import SCHEMAS
 
 REASON = "there is no project here: no Pulumi.yaml in this folder or above"
 FIX = "cd into your project, or run `trainform init` in an empty folder"
@@ -39,6 +40,12 @@ def test_outside_of_a_project_the_error_names_the_folder(words: tuple[str, ...],
     error = error_of(*words, code=2)
     assert (error["message"], error["fix"], error["problems"]) == (REASON, FIX, [])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_schemas_are_written_where_a_folder_is_named(tmp_path: Path) -> None:
+    code, _, err = run("schema", "--folder", "schemas")
+    assert (code, err) == (0, "")
+    assert len(list((tmp_path / "schemas").glob("*.json"))) == len(SCHEMAS)
 
 
 def test_paths_of_files_need_no_project(tmp_path: Path) -> None:

@@ -107,12 +107,12 @@ def command(real: RealOption = False) -> None:
     shell.watch("trainform", "status", stack)
     if real:
         shell.watch("trainform", "logs", stack, "-f")
-    echo(*_next(folder, experiment, stack).split("\n"))
+    echo(*_next(folder, experiment).split("\n"))
 
 
-def _next(folder: Path, experiment: str, stack: str) -> str:
-    place = shlex.quote(str(folder))
-    return NEXT.format(folder=place, experiment=experiment, environment=ENVIRONMENT, stack=stack)
+def _next(folder: Path, experiment: str) -> str:
+    stack = f"{experiment}.{ENVIRONMENT}"
+    return NEXT.format(folder=shlex.quote(str(folder)), experiment=experiment, environment=ENVIRONMENT, stack=stack)
 
 
 def _show_pending(pending: PendingWork, experiment: str) -> None:

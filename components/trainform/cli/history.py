@@ -9,19 +9,21 @@ import typer
 
 from trainform.cli import candidates
 from trainform.cli.app import prints
-from trainform.cli.arguments import JOB, REPORT, Form, argument, show
-from trainform.cli.jobs import is_experiment, is_stack
-from trainform.errors import InputError, Problem
+from trainform.cli.arguments import JOB, REPORT, Form, StackEnvironmentOption, argument, show
+from trainform.cli.jobs import is_experiment, is_stack, stack_of
+from trainform.errors import CommandLineError, InputError, Problem
 from trainform.project import EXPERIMENTS, RELEASES, known_names, known_stacks, require_project
 
 SHOWN = 20
-JOBS = "A stack, or an experiment for all its stacks. Default: all."
+JOBS = "A stack, an experiment with -e ENV, or an experiment for all its stacks. Default: all."
 JobArgument = Annotated[str | None, argument(JOB, JOBS, candidates.jobs)]
 AllOption = Annotated[bool, typer.Option("--all", help=f"Show every event, not only the last {SHOWN}.")]
 
 
 @prints(*REPORT)
-def command(word: JobArgument = None, every: AllOption = False, *, form: Form) -> None:
+def command(
+    word: JobArgument = None, environment: StackEnvironmentOption = None, every: AllOption = False, *, form: Form
+) -> None:
     """Show the promotions, rollbacks and updates of experiments.
 
     It reads the releases and stacks of the project, and from Pulumi's backend the state and the last 100 updates of
@@ -38,7 +40,7 @@ def command(word: JobArgument = None, every: AllOption = False, *, form: Form) -
     from trainform.spec.names import did_you_mean
 
     root = require_project()
-    stack, experiment = _chosen(word, root)
+    stack, experiment = _chosen(word, environment, root)
     loaded, wrong = load_project_stacks(known_stacks(root) if stack is None else [stack], root)
     stacks = [each for each in loaded if each.experiment and experiment in (None, each.experiment)]
     not_read = [
@@ -66,15 +68,17 @@ def command(word: JobArgument = None, every: AllOption = False, *, form: Form) -
         raise typer.Exit(1)
 
 
-def _chosen(word: str | None, root: Path) -> tuple[str | None, str | None]:
-    """Return the stack and the experiment that the word names; None: all."""
+def _chosen(word: str | None, environment: str | None, root: Path) -> tuple[str | None, str | None]:
+    """Return the stack and the experiment that the words name; None: all."""
     from trainform.deployed.stacks import experiment_of, require_name
     from trainform.spec.stack import load_stack
 
     if word is None:
+        if environment is not None:
+            raise CommandLineError("-e is for an experiment, and none is named", "name an experiment, or remove -e")
         return None, None
-    if is_stack(word, root) and not is_experiment(word, root):
-        stack = word.rpartition("/")[2]
+    if environment is not None or (is_stack(word, root) and not is_experiment(word, root)):
+        stack = stack_of(word, environment, root).rpartition("/")[2]
         return stack, experiment_of(load_stack(stack, root), root)
     require_name(word, root)
     return None, word

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
 from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, Form
 from trainform.console.files import replacing
@@ -9,9 +14,14 @@ from trainform.console.lines import echo, echo_json
 from trainform.errors import InputError, Problem
 from trainform.project import require_project
 
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("--folder", metavar="DIR", help="Folder to write to. Default: stacks/schemas of the project."),
+]
+
 
 @prints(*DATA)
-def command(*, form: Form) -> None:
+def command(folder: FolderOption = None, *, form: Form) -> None:
     """Write the JSON Schemas of both files and of the reports.
 
     The first line of each experiment and environment names its schema, so that editors complete and check while you
@@ -20,13 +30,12 @@ def command(*, form: Form) -> None:
     from trainform.local.scaffold.project import SCHEMAS
     from trainform.spec.schema import schema
 
-    target = require_project() / "stacks" / "schemas"
+    target = require_project() / "stacks" / "schemas" if folder is None else folder
     paths = {target / name: kind for name, kind in SCHEMAS.items()}
     blocked = [path for path in paths if path.is_symlink() or (path.exists() and not path.is_file())]
     if blocked:
-        raise InputError(
-            Problem(str(path), None, "is a link or not a regular file", "move it away") for path in blocked
-        )
+        fix = "move it away, or choose another folder with --folder"
+        raise InputError(Problem(str(path), None, "is a link or not a regular file", fix) for path in blocked)
     target.mkdir(parents=True, exist_ok=True)
     for path, kind in paths.items():
         with replacing(path) as stream:
