@@ -139,7 +139,7 @@ def _events(snapshot: Snapshot) -> Iterator[Entry]:
     for event in snapshot.events:
         last = event_time(event)
         first = event.get("firstTimestamp") or event.get("eventTime") or last
-        count = value_at(event, "series.count") or event.get("count") or 1
+        count = max(value_at(event, "series.count") or 0, event.get("count") or 0, 1)
         yield Entry(
             str(first),
             f"{_text(event, 'involvedObject.kind')} {_text(event, 'involvedObject.name')}",
