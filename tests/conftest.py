@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.addons import addons, addons_exports, pytest_runtest_teardown
 from tests.support.chance import draw_the_same_in_every_process
+from tests.support.docker import docker_daemon, image, real_nodes
 from tests.support.repository import ROOT
+from tests.support.sandboxes import addons, addons_exports, pytest_runtest_teardown, real_sandbox
 from tests.support.scheduling import order, pytest_xdist_make_scheduler
 from tests.support.selection import MARKERS, select
 from trainform.local.toolchain.golang import COLLECT_AT
@@ -22,8 +23,12 @@ __all__ = [
     "ROOT",
     "addons",
     "addons_exports",
+    "docker_daemon",
+    "image",
     "pytest_runtest_teardown",
     "pytest_xdist_make_scheduler",
+    "real_nodes",
+    "real_sandbox",
 ]
 
 # No deadline per example, which would fail on a busy machine.

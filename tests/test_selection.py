@@ -82,6 +82,6 @@ def test_a_test_without_a_place_is_an_error(tmp_path: Path, tests: str, sentence
 
 
 def test_the_makefile_and_the_tests_agree_on_the_add_ons_of_make_test() -> None:
-    from tests.support.addons import OF_TEST
+    from tests.support.sandboxes import OF_TEST
 
     assert f"ADDONS_OF_TEST  := {','.join(OF_TEST)}\n" in (ROOT / "Makefile").read_text()

@@ -14,9 +14,9 @@ from tests.engine.live import Live, until
 from tests.engine.pods import as_planned, pods_of
 from tests.engine.programs import stack_of
 from tests.engine.project import RECORD, Project
-from tests.support.addons import OF_TEST
 from tests.support.rendering import job_problems
 from tests.support.repository import ROOT, names, read
+from tests.support.sandboxes import OF_TEST
 from trainform.backends.backend import BACKENDS
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import job_body

@@ -19,8 +19,8 @@ from tests.engine.programs import stack_of
 from tests.engine.project import RECORD, Project
 from tests.engine.test_lives import as_planned_on
 from tests.engine.test_updates_of_operators import sweep, write
-from tests.support.addons import NODES
 from tests.support.repository import ROOT
+from tests.support.sandboxes import NODES
 from trainform import defaults
 from trainform.local.sandbox.control import Sandbox, down, up
 from trainform.local.sandbox.settings import settings_from_environment

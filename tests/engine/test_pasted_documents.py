@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.rehearsal.conftest import docker_daemon, image
 from tests.support.documents import (
     ADDRESS,
     EMPTY_FOLDER,
@@ -30,8 +29,6 @@ from trainform.local.toolchain.cache import CACHE_VARIABLE, cache_folder
 from trainform.local.toolchain.tools import Toolchain
 
 pytestmark = pytest.mark.proof("a fresh clone with an environment and a sandbox of its own")
-
-__all__ = ["docker_daemon", "image"]
 
 # How this machine reaches package registries and Docker, which is no part of what a newcomer lacks.
 OF_THE_MACHINE = ("PIP_", "UV_", "SSL_CERT_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "DOCKER_HOST")

@@ -15,30 +15,22 @@ from typing import Any
 import httpx2
 import psutil
 import pytest
-from msgspec import structs
 
 from tests.engine.conftest import live_of, own_project
 from tests.engine.live import Live, until
 from tests.engine.project import Project
 from tests.engine.test_rights import RBAC, kubeconfig, post
-from tests.local.rehearsal.conftest import docker_daemon, image
-from tests.local.sandbox.real.conftest import POOL, real_nodes
-from tests.support.repository import ROOT
 from trainform.console.progress import SILENT
-from trainform.local.sandbox.control import Sandbox, down, up
+from trainform.local.sandbox.control import Sandbox
 from trainform.local.sandbox.folder import Layout
 from trainform.local.sandbox.ports import pick_ports
 from trainform.local.sandbox.real.load import full_name
 from trainform.local.sandbox.real.start import load_images
-from trainform.local.sandbox.settings import settings_from_environment
 from trainform.local.sandbox.state import read_state
 from trainform.local.toolchain.ensure import environment
 from trainform.local.toolchain.tools import Toolchain
-from trainform.spec.load import load_environment
 
 pytestmark = pytest.mark.proof("the output of containers, which simulated nodes do not have")
-__all__ = ["docker_daemon", "image", "real_nodes"]
-
 # Prints until it is stopped, ten lines a second, two of them at once.
 TALKS = """
 step=0
@@ -61,18 +53,10 @@ LINE = re.compile(r"worker/(\d) rank \1 \| step (\d+)")
 
 
 @pytest.fixture(scope="module")
-def nodes(
-    real_nodes: None, image: str, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Sandbox]:
-    """Yield a sandbox with two real nodes that have the image."""
-    folder = tmp_path_factory.mktemp("logs") / "cluster"
-    settings = settings_from_environment(load_environment("dev", ROOT).or_raise(), folder)
-    try:
-        sandbox = up(structs.replace(settings, pools=(POOL,), real=2), toolchain)
-        load_images({image: None}, folder, SILENT)
-        yield sandbox
-    finally:
-        down(folder)
+def nodes(real_sandbox: Sandbox, image: str) -> Sandbox:
+    """Return a sandbox with two real nodes that have the image."""
+    load_images({image: None}, real_sandbox.folder, SILENT)
+    return real_sandbox
 
 
 @pytest.fixture(scope="module")

@@ -24,14 +24,11 @@ from tests.backends.trainer.samples import MPI_APART, TORCH, with_pods, with_spe
 from tests.engine.project import Project, Ran
 from tests.engine.test_rehearsals import CASES, PAIR, TRAIN, Case, formed
 from tests.engine.test_rehearsals_of_operators import NODE, ON, TORCHRUN
-from tests.local.rehearsal.conftest import docker_daemon, image
 from trainform.errors import ClusterError
 from trainform.local.sandbox.control import down
 from trainform.local.sandbox.state import open_api, read_settings
 from trainform.running.failure import end_of
 from trainform.running.model import Cause, End
-
-__all__ = ["docker_daemon", "image"]
 
 IMAGE = "registry.example.com/ai/training:latest"
 HOW = ("-e", "dev", "--image", "trainform-rehearsal")

@@ -16,11 +16,8 @@ import pytest
 from tests.engine.live import Live
 from tests.engine.project import Project
 from tests.engine.rehearsing import Rehearsals, brought_up
-from tests.local.rehearsal.conftest import docker_daemon, image
 
 pytestmark = pytest.mark.proof("every launcher from the pods of the cluster")
-
-__all__ = ["docker_daemon", "image"]
 
 WORKERS: dict[str, Any] = {
     "master": {"replicas": 1, "accelerators": {"a800": 2}},

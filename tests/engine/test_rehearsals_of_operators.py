@@ -13,11 +13,8 @@ from tests.engine.conftest import own_project
 from tests.engine.live import Live
 from tests.engine.rehearsing import Rehearsals, brought_up
 from tests.engine.test_rehearsals import APART, CASES, TRAIN, Case, formed
-from tests.local.rehearsal.conftest import docker_daemon, image
 
 pytestmark = pytest.mark.proof("every operator's pods as containers")
-
-__all__ = ["docker_daemon", "image"]
 
 NODE: dict[str, Any] = {"replicas": 1, "accelerators": {"a800": 1}}
 ONE_ROLE = {"worker": {**NODE, "replicas": 2}}

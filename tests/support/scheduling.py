@@ -10,7 +10,7 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 # Scopes: a process runs the tests of one scope without a break, since they share a sandbox. A file that is not listed
 # is its own scope.
-ADDONS = "add-ons"
+ADDONS, REAL_NODES = "add-ons", "real nodes"
 SCOPES = {
     ADDONS: (
         "tests/engine/test_admission.py",
@@ -51,6 +51,12 @@ SCOPES = {
         "tests/engine/test_ssh_identity.py",
         "tests/engine/test_stack_configs.py",
     ),
+    REAL_NODES: (
+        "tests/engine/test_real_logs.py",
+        "tests/local/sandbox/real/test_blocked_jobs.py",
+        "tests/local/sandbox/real/test_pods.py",
+        "tests/local/sandbox/real/test_waiting.py",
+    ),
     # with its own sandbox: it takes as long as all of `engine`
     "rehearsals": ("tests/engine/test_rehearsals.py",),
     "sandbox": (
@@ -83,11 +89,12 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc] # without types of 
 
 
 def misplaced(item: pytest.Item) -> str | None:
-    """Say what is wrong with the place of a test that uses the sandbox with add-ons: that sandbox stops after the tests
-    of its scope."""
-    if "addons" not in getattr(item, "fixturenames", ()) or scope_of(item.nodeid) == ADDONS:
-        return None
-    return f"uses the sandbox with add-ons: name its file in SCOPES of {Path(__file__).name}, under `{ADDONS}`"
+    """Say what is wrong with the place of a test that uses a sandbox of several files: it stops after the tests of its
+    scope."""
+    for fixture, scope in (("addons", ADDONS), ("real_sandbox", REAL_NODES)):
+        if fixture in getattr(item, "fixturenames", ()) and scope_of(item.nodeid) != scope:
+            return f"uses the sandbox with {scope}: name its file in SCOPES of {Path(__file__).name}, under `{scope}`"
+    return None
 
 
 def order(items: list[pytest.Item]) -> None:

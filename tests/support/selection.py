@@ -15,12 +15,13 @@ import pytest
 from tests.support.scheduling import misplaced
 
 # Fixtures that start real parts and take seconds to minutes: a test with one of these needs a mark.
-REAL_PARTS = frozenset(["toolchain", "sandbox", "addons", "image", "docker_daemon", "browser"])
+REAL_PARTS = frozenset(["toolchain", "sandbox", "addons", "real_sandbox", "image", "docker_daemon", "browser"])
 SHOWS, PROOF, REHEARSAL = "shows", "proof", "rehearsal"
 MARKERS = (
     f"{SHOWS}(what): a test on real parts that `make test` runs: it shows that this kind of thing works.",
     f"{PROOF}(why): a test of `make proof`, and why `make test` does without it.",
     f"{REHEARSAL}(why): a test of `make rehearse` alone, and why the others do without it.",
+    "needs(addon, …): the add-ons that a test needs on the sandbox with real nodes.",
 )
 
 

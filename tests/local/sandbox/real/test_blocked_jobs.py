@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.local.rehearsal.conftest import image
-from tests.local.sandbox.conftest import api_of, until
-from tests.local.sandbox.real.conftest import POOL
+from tests.local.sandbox.conftest import until
 from tests.support.samples import environment, experiment
 from trainform.console.progress import SILENT
 from trainform.job.render import RenderedJob, render_job
 from trainform.local.rehearsal.real.objects import path_of
 from trainform.local.sandbox.api import Api
-from trainform.local.sandbox.control import down, up
 from trainform.local.sandbox.real.load import full_name
 from trainform.local.sandbox.real.start import load_images
-from trainform.local.sandbox.settings import SandboxSettings
-from trainform.local.toolchain.tools import Toolchain
 
-pytestmark = pytest.mark.proof("two jobs that hold nodes for each other's pods, on real kubelets")
-
-__all__ = ["image"]
+pytestmark = [
+    pytest.mark.proof("two jobs that hold nodes for each other's pods, on real kubelets"),
+    pytest.mark.needs("jobset"),
+]
 
 NAMESPACE = "halves"
 CPUS = 5  # of the 8 of a node
 NODES = "/api/v1/nodes"
-
-
-@pytest.fixture(scope="module")
-def api(real_nodes: None, image: str, toolchain: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
-    """Return a client of a sandbox with two real nodes, JobSet, and Kubernetes' scheduler."""
-    folder = tmp_path_factory.mktemp("sandbox") / "halves"
-    try:
-        up(SandboxSettings(folder, (POOL,), addons=("jobset",), gangs=False, real=2), toolchain)
-        load_images({image: None}, folder, SILENT)
-        with api_of(folder) as api:
-            yield api
-    finally:
-        down(folder)
 
 
 def job_on(node: str, name: str, image: str) -> RenderedJob:
@@ -59,7 +42,8 @@ def job_on(node: str, name: str, image: str) -> RenderedJob:
     return render_job(made, environment(admission="none", queues={}, namespace={"name": NAMESPACE}, limits={}))
 
 
-def test_both_jobs_end_and_name_the_pod_that_is_missing(api: Api, image: str) -> None:
+def test_both_jobs_end_and_name_the_pod_that_is_missing(api: Api, folder: Path, image: str) -> None:
+    load_images({image: None}, folder, SILENT)
     api.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     nodes = [node["metadata"]["name"] for node in api.get(NODES)["items"] if "real" in node["metadata"]["name"]]
     jobs = [job_on(node, name, image) for node, name in zip(nodes, ("early", "late"), strict=True)]
@@ -74,12 +58,14 @@ def test_both_jobs_end_and_name_the_pod_that_is_missing(api: Api, image: str) ->
 
     until(lambda: all(_failed(api, job) for job in jobs), seconds=180)
     for job in jobs:
-        first, second = job.plan.pods()
-        [pod] = [each for each in _pods(api) if each["spec"].get("hostname") == first.name]
+        # which of its two pods had the node is chance; the other one may have got it afterwards
+        pods = {each["spec"]["hostname"]: each for each in _pods(api) if each["status"]["phase"] == "Failed"}
+        [missing] = [pod for pod in job.plan.pods() if pod.name not in pods]
+        [pod] = [pods[pod.name] for pod in job.plan.pods() if pod.name in pods]
         lines = [*api.lines(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/log?container=main")]
         assert lines[-2:] == [
             "trainform: 1 of 2 hosts did not answer within 15 s:",
-            f"  {second.address}: its name is not in DNS; its pod has no node, or has not started",
+            f"  {missing.address}: its name is not in DNS; its pod has no node, or has not started",
         ]
 
 

@@ -19,8 +19,8 @@ import psutil
 import pytest
 
 from tests.local.sandbox.conftest import api_of, until
-from tests.local.sandbox.real.conftest import POOL
 from tests.local.toolchain.recording import Recording
+from tests.support.sandboxes import REAL_POOL
 from trainform.console.progress import SILENT
 from trainform.local.docker_daemon import docker_client, docker_errors
 from trainform.local.sandbox.control import down, up
@@ -53,7 +53,7 @@ up(settings(Path(sys.argv[1]), 1), ensure())
 
 def settings(folder: Path, real: int | None) -> SandboxSettings:
     """Return the settings of a sandbox with this number of real nodes."""
-    return SandboxSettings(folder, (POOL,), real=real)
+    return SandboxSettings(folder, (REAL_POOL,), real=real)
 
 
 @pytest.fixture

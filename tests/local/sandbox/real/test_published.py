@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.local.sandbox.conftest import until
-from tests.local.sandbox.real.conftest import POOL
 from tests.local.sandbox.real.streams import execute
 from tests.local.sandbox.real.test_pods import FUNCTIONS, PODS, SHELL, SLEEP, _log, _pod, _status
+from tests.support.sandboxes import REAL_POOL
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.control import down, up
 from trainform.local.sandbox.ports import is_open
@@ -31,7 +31,7 @@ def folder(real_nodes: None, toolchain: Toolchain, tmp_path_factory: pytest.Temp
     """Start the sandbox, and return its folder."""
     folder = tmp_path_factory.mktemp("sandbox") / "published"
     try:
-        up(SandboxSettings(folder, (POOL,), real=1, published=True), toolchain)
+        up(SandboxSettings(folder, (REAL_POOL,), real=1, published=True), toolchain)
         yield folder
     finally:
         down(folder)

@@ -1,4 +1,4 @@
-"""What the rehearsals need: a Docker daemon, and the image with the launchers."""
+"""What runs in Docker: the daemon, real nodes, and the image with the launchers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from tools import docker_daemon as daemon
 from tools.debian import NotHereError
 from trainform.console.progress import SILENT
+from trainform.local.docker_daemon import no_real_nodes
 
 
 @pytest.fixture(scope="session")
@@ -14,6 +15,14 @@ def docker_daemon() -> None:
     """Require a daemon that answers. `make rehearse` and `.ci/run` start one; this fixture does not."""
     if daemon.version() is None:
         pytest.skip("no Docker daemon answers: `make rehearse` starts one and runs these tests")
+
+
+@pytest.fixture(scope="session")
+def real_nodes(docker_daemon: None) -> None:
+    """Require a machine on which real nodes can run."""
+    reason = no_real_nodes()
+    if reason:
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
