@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,19 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_change_is_a_line(project: Path, objects: ApiObjects) -> None:
     name, ended = job("bert")["metadata"]["name"], [recorded("bert"), job("bert", "Completed")]
     objects.bodies = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1)]
-    end = threading.Timer(3.0, lambda: setattr(objects, "bodies", ended))
-    end.start()
-    code, out, err = run("wait", "bert.dev")
-    end.join()
+
+    def end() -> None:
+        while not any("/log" in path for path in objects.asked):  # the last read of the first status
+            time.sleep(0.01)
+        objects.bodies = ended
+
+    with ThreadPoolExecutor() as threads:
+        threads.submit(end)
+        code, out, err = run("wait", "bert.dev")
     assert (code, err) == (0, "")
-    assert [line.split(" ", 1)[1] for line in out.splitlines()] == [f"{name} running", f"{name} succeeded"]
+    lines = [line.split(" ", 1)[1] for line in out.splitlines()]
+    assert (lines[0], lines[-1]) == (f"{name} running", f"{name} succeeded")
+    assert len(lines) == len({*lines})
 
 
 def test_the_time_is_up(project: Path) -> None:
