@@ -169,6 +169,31 @@ def test_the_output_of_many_pods_is_one_stream_by_time(many: LogServer) -> None:
     assert nothing.found == []
 
 
+@pytest.mark.parametrize("last", ["step 0", "step 10"])
+def test_a_closed_output_ends_it_without_a_word(last: str, many: LogServer, caplog: pytest.LogCaptureFixture) -> None:
+    """The program behind a pipe ends at this line: of those that are there, and of those that follow."""
+
+    class Closed(Lines):
+        def show(self, place: Place, text: str) -> None:
+            super().show(place, text)
+            if text == last:
+                raise BrokenPipeError
+
+    def print_more() -> None:
+        while many.open < len(many.outputs):
+            time.sleep(LATE)
+        for output in many.outputs.values():
+            output.add(10.0, "step 10")
+
+    lines = Closed()
+    with ThreadPoolExecutor() as threads:
+        if last == "step 10":
+            threads.submit(print_more)
+        with pytest.raises(BrokenPipeError):
+            print_all(lines, follow=True)
+    assert (lines.found[-1][1], caplog.records) == (last, [])
+
+
 def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer) -> None:
     """No line is lost, none is repeated."""
     lines, number = Lines(), len(many.outputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from http.client import UNAUTHORIZED
 
 import httpx2
@@ -40,7 +40,7 @@ class ClusterStreams:
         for client in self._clients:
             await client.aclose()
 
-    async def lines(self, path: str, parameters: Mapping[str, str]) -> AsyncIterator[bytes]:
+    async def lines(self, path: str, parameters: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
         """Yield each line without its end. NotReadError with the server's message if it refuses the request, another
         ClusterError for a lost connection."""
         with translate_connection_errors(self._context, self._server):

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import heapq
 import resource
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -125,12 +125,15 @@ class Logs:
         """Show the output that is there. With `tail: 0` the last line is read too: `-f` goes on there."""
         tail = {} if self._selection.tail is None else {"tailLines": str(max(self._selection.tail, 1))}
         streams = [self._lines(source, previous=str(source.previous).lower(), **tail) for source in sources]
-        for group in [[stream] for stream in streams] if self._selection.failed else [streams]:
-            async for _, source, text in _merged(group):
-                if self._selection.tail != 0:
-                    self._show(source.place, text)
+        async with contextlib.AsyncExitStack() as opened:
+            for stream in streams:
+                opened.push_async_callback(stream.aclose)
+            for group in [[stream] for stream in streams] if self._selection.failed else [streams]:
+                async for _, source, text in _merged(group):
+                    if self._selection.tail != 0:
+                        self._show(source.place, text)
 
-    async def _lines(self, source: Source, **query: str) -> AsyncIterator[Line]:
+    async def _lines(self, source: Source, **query: str) -> AsyncGenerator[Line, None]:
         """Yield the lines of one request that were not read yet: the API server repeats those of the last second. A
         clock may go back, but not while lines come again."""
         last, again, repeats = source.last, source.count, True
@@ -138,16 +141,17 @@ class Logs:
         query |= {"container": source.container, "timestamps": "true", **({"sinceTime": since} if since else {})}
         source.refused = ""
         try:
-            async for line in self._streams.lines(source.path, query):
-                at, text = split_stamp(line)
-                if at is not None:
-                    if repeats and (at < last or (at == last and again)):
-                        again -= at == last
-                        continue
-                    repeats = False
-                    source.last, source.count = at, source.count + 1 if at == source.last else 1
-                for part in filter(None, text.split("\r")) if text else [""]:  # states of a progress bar
-                    yield source.last, source, part
+            async with contextlib.aclosing(self._streams.lines(source.path, query)) as lines:
+                async for line in lines:
+                    at, text = split_stamp(line)
+                    if at is not None:
+                        if repeats and (at < last or (at == last and again)):
+                            again -= at == last
+                            continue
+                        repeats = False
+                        source.last, source.count = at, source.count + 1 if at == source.last else 1
+                    for part in filter(None, text.split("\r")) if text else [""]:  # states of a progress bar
+                        yield source.last, source, part
         except ClusterError as error:
             source.refused = error.message
 
@@ -190,8 +194,9 @@ class Logs:
             source.changed.clear()
             run, ended, last = source.run, source.ended, self._over
             if run not in (None, source.complete):
-                async for _, _, text in self._lines(source, follow="true"):
-                    self._show(source.place, text)
+                async with contextlib.aclosing(self._lines(source, follow="true")) as lines:
+                    async for _, _, text in lines:
+                        self._show(source.place, text)
                 if ended and not source.refused:
                     source.complete = run  # all of it was there before the request
             if last:
