@@ -118,16 +118,13 @@ def test_the_demo_changes_nothing_in_the_clone_whatever_comes_before_it(
     assert "its logs and the passphrase of its stacks stay" in answers
     assert f"the demo's copy of the project stays: {clone.copy}" in answers
 
-    after_its_end = clone.demo()
-    assert f"the demo uses {EXPERIMENT} of {clone.copy}, which differ" in after_its_end
-    assert after_its_end.count("Running") == 4
+    again = clone.demo()
+    assert f"the demo uses {EXPERIMENT} of {clone.copy}, which differ" in again
+    assert again.count("Running") == 4
     assert "own-training" in edited.read_text()
     assert clone.changed() == ""
 
     a_users_own_up(clone)
-    again = clone.demo()
-    assert "12 unchanged" in again
-    assert again.count("Running") == 4
     assert clone.changed() == f" M {USERS_STACK}\n", "which pulumi changed that the user called"
     stacks_can_be_copied(clone, tmp_path, toolchain)
 

@@ -100,14 +100,3 @@ def test_a_kept_object_is_not_destroyed() -> None:
     claim = step("delete", "kubernetes:core/v1:PersistentVolumeClaim", "lab-claim-runs", old)
     (found,) = object_changes(context(others=[claim]))
     assert not found.destructive
-
-
-def test_the_text_of_a_variable_that_becomes_a_reference_is_masked_in_the_pods() -> None:
-    def data(value: Any) -> dict[str, Any]:
-        return {**LORA, "env": {"LETTER": value}}
-
-    reference = {"secret": {"name": "hub", "key": "token"}}
-    for was, will in (("quiet-otter", reference), (reference, "quiet-otter")):
-        found = [field for made in object_changes(change(data(was), data(will))) for field in made.fields]
-        assert found
-        assert "quiet-otter" not in str(found)

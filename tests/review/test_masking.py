@@ -154,6 +154,21 @@ def test_what_is_no_secret_stays(inputs: dict[str, Any]) -> None:
     assert preview.masked == 0
 
 
+def test_the_text_of_a_variable_that_comes_from_a_secret_on_the_other_side() -> None:
+    """It stands in each pod, also in one that goes."""
+    reference = {"valueFrom": {"secretKeyRef": {"name": "hub", "key": "token"}}}
+
+    def job(variable: dict[str, Any], *roles: str) -> dict[str, Any]:
+        return {"spec": {role: {"env": [{"name": "LETTER", **variable}]} for role in roles}}
+
+    text = {"value": "quiet-otter"}
+    for old, new in (
+        (job(text, "worker", "watch"), job(reference, "worker")),
+        (job(reference, "a"), job(text, "a", "b")),
+    ):
+        assert "quiet-otter" not in repr(preview_of(old, new))
+
+
 def test_the_configuration_of_a_provider_holds_credentials() -> None:
     provider = urn("pulumi:providers:kubernetes", "bert-cluster")
     inputs = {"kubeconfig": "apiVersion: v1\nusers:\n- user: {client-key-data: c2VjcmV0}\n", "context": "dev"}

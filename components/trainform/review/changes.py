@@ -10,7 +10,7 @@ from msgspec import structs
 
 from trainform.cluster.live_drift import SERVER_FIELDS
 from trainform.console.lines import CHANGED_MASK, MASK
-from trainform.manifests.differences import Difference, differences, is_reference, shown
+from trainform.manifests.differences import Difference, differences, shown
 from trainform.review import steps
 from trainform.review.context import Context, JobReview
 from trainform.review.model import FieldChange, ObjectChange
@@ -94,14 +94,7 @@ def field_differences(step: Step, names: Names = NO_NAMES) -> Iterator[Differenc
     if step.old is None or step.new is None:
         return
     found = differences(_clean(step.old.inputs), _clean(step.new.inputs))
-    references = (each for each in found if is_reference(each.before) or is_reference(each.after))
-    secret = {each.keys[:-1] for each in references if each.keys[-1:] == ("valueFrom",)}
-    for each in found:
-        if each.keys[-1:] == ("value",) and each.keys[:-1] in secret:  # it comes from a Secret on the other side
-            before, after = (None if value is None else MASK for value in (each.before, each.after))
-            yield structs.replace(each, before=before, after=after)
-        elif not _follows(each, names):
-            yield each
+    yield from (each for each in found if not _follows(each, names))
     hidden = [*masked_changes(step)]
     yield from hidden
     if not found and not hidden and steps.kind(step) == steps.SECRET and steps.action(step) == "update":

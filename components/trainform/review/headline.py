@@ -81,10 +81,10 @@ def _by_kind(effects: Sequence[Effect]) -> Iterator[str]:
     for kind, verb in VERBS.items():
         things = []
         for thing in dict.fromkeys(effect.thing for effect in effects if effect.kind == kind):
-            found = [effect for effect in effects if (effect.kind, effect.thing) == (kind, thing)]
-            # several objects of a kind may be one effect
-            count = sum(effect.after if isinstance(effect.after, int) else 1 for effect in found)
-            things.append(f"the {thing} {found[0].object}" if count == 1 else counted(count, thing))
+            # an object may have several effects of a kind, and several objects may be one effect
+            found = {effect.object: effect for effect in effects if (effect.kind, effect.thing) == (kind, thing)}
+            count = sum(effect.after if isinstance(effect.after, int) else 1 for effect in found.values())
+            things.append(f"the {thing} {next(iter(found))}" if count == 1 else counted(count, thing))
         if things:
             yield f"{verb} {listed(things)}"
 

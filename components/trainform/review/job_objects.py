@@ -184,8 +184,9 @@ def _without_hidden(value: Any) -> Any:
 
 
 def _is_hidden(value: Any) -> bool:
+    """Return whether a mask is in the text: also one in the JSON of a record cannot be compared."""
     items = value if isinstance(value, list) else [value]
-    return any(item in (MASK, CHANGED_MASK, UNKNOWN) for item in items)
+    return any(mask in item for item in items if isinstance(item, str) for mask in (MASK, CHANGED_MASK, UNKNOWN))
 
 
 # --- Secrets of jobs without a component, for which no preflight has looked

@@ -15,6 +15,7 @@ from typing import Any
 
 from trainform.console.lines import CHANGED_MASK, MASK, UNKNOWN, strip_invisible, strip_sequences
 from trainform.console.secrets import DEEPEST, PRIVATE_KEY, has_shape, is_secret, name_of, secret_in, secret_words
+from trainform.manifests.differences import is_reference
 from trainform.manifests.manifest import mapping
 from trainform.review.engine_events import same
 from trainform.review.marks import (
@@ -178,6 +179,8 @@ def _in_list(value: list[Any], name: str, path: Path, kind: str) -> Iterator[tup
 
 
 def _in_mapping(value: dict[str, Any], name: str, path: Path, kind: str) -> Iterator[tuple[Path, bool]]:
+    if is_reference(value.get("valueFrom")):  # the variable's text in another state is a secret, as in its Secret
+        yield (*path, "value"), False
     of_secret = kind.endswith("Secret") or str(value.get("kind")).endswith("Secret")
     for key, item in value.items():
         if secret_in(key) is not None:
