@@ -16,7 +16,7 @@ from trainform.errors import CommandLineError
 
 SUB_VERBS = [["sandbox", name] for name in ("up", "down", "status", "env")] + [["toolchain", "ensure"]]  # fmt: skip
 COMMANDS = [[], *([verb] for verb in VERBS), *SUB_VERBS]
-WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "wait", "suspend",
+WITH_JSON = ["init", "check", "plan", "render", "rehearse", "new", "schema", "doctor", "suspend",
     "resume", "rerun", "stacks",
     *(" ".join(words) for words in SUB_VERBS[:4])]  # fmt: skip
 REPORTS = ["drift", "diff", "apply", "promote", "rollback", "history", "events", "status"]

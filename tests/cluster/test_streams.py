@@ -1,4 +1,4 @@
-"""Streams of lines and of changes, from servers that answer as API servers do."""
+"""Streams of lines, from servers that answer as API servers do."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ from typing import Any
 import pytest
 
 from tests.cluster.test_client import use
-from tests.support.api_objects import ApiObjects
-from tests.support.live_objects import pod
-from tests.support.log_server import LATE, LogServer, Output
 from tests.support.websites import Answer as Website
 from tests.support.websites import website
-from trainform.cluster.api import Answer, NotReadError
-from trainform.cluster.streams import FOUND, ClusterStreams
+from trainform.cluster.api import NotReadError
+from trainform.cluster.streams import ClusterStreams
 from trainform.errors import ClusterError
 
 PODS = "/api/v1/namespaces/ai-namespace/pods"
-BODIES = [pod("bert-1f3a9c", index, experiment="bert") for index in range(2)]
 
 
 @pytest.fixture
@@ -27,8 +23,8 @@ def connect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda url: use(tmp_path / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
 
 
-def lines(path: str = f"{PODS}/bert/log") -> list[bytes | Answer]:
-    async def read() -> list[bytes | Answer]:
+def lines(path: str = f"{PODS}/bert/log") -> list[bytes]:
+    async def read() -> list[bytes]:
         streams = ClusterStreams(None)
         try:
             return [line async for line in streams.lines(path, {})]
@@ -53,12 +49,18 @@ def test_lines_end_with_a_line_feed_alone(body: bytes, found: list[bytes], conne
         assert lines() == found
 
 
-def test_an_answer_that_is_no_stream(connect: Any) -> None:
-    with website((400, "application/json", b'{"kind": "Status", "message": "container is starting"}')) as url:
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ((400, "application/json", b'{"kind": "Status", "message": "container is starting"}'), "container is starting"),
+        ((404, "text/plain", b"404 page not found"), "HTTP status 404"),
+    ],
+)
+def test_a_request_that_is_refused(page: Website, message: str, connect: Any) -> None:
+    with website(page) as url:
         connect(url)
-        (answer,) = lines()
-    assert isinstance(answer, Answer)
-    assert (answer.status, answer.message) == (400, "container is starting")
+        with pytest.raises(NotReadError, match=message):
+            lines()
 
 
 @pytest.mark.parametrize(
@@ -73,38 +75,3 @@ def test_a_cluster_that_cannot_be_read(page: Website | None, message: str, conne
         connect(url if page is not None else "http://127.0.0.1:9")
         with pytest.raises(ClusterError, match=message):
             lines()
-
-
-def test_changes_follow_what_is_there(connect: Any) -> None:
-    server = LogServer(ApiObjects([*BODIES]), {BODIES[0]["metadata"]["name"]: Output()})
-
-    async def read() -> list[tuple[str, int | str]]:
-        streams, seen = ClusterStreams(None), list[tuple[str, int | str]]()
-        with pytest.raises(ClusterError, match="cannot reach"):
-            async for change, found in streams.changes(PODS, "list pods", {}):
-                seen.append((change, len(found) if change == FOUND else found["status"]["phase"]))
-                if change == FOUND:  # the watch begins after it
-                    asyncio.get_running_loop().call_later(10 * LATE, BODIES[0]["status"].update, {"phase": "Failed"})
-                else:
-                    server.drop()
-        await streams.close()
-        return seen
-
-    with server.serving() as url:
-        connect(url)
-        assert asyncio.run(read())[:2] == [(FOUND, 2), ("MODIFIED", "Failed")]
-
-
-def test_without_permission(connect: Any) -> None:
-    async def read() -> None:
-        streams = ClusterStreams(None)
-        try:
-            async for _ in streams.changes(PODS, "list the pods", {}):
-                pass
-        finally:
-            await streams.close()
-
-    with website(ApiObjects([], frozenset(["pods"]))) as url:
-        connect(url)
-        with pytest.raises(NotReadError, match="no permission to list the pods"):
-            asyncio.run(read())

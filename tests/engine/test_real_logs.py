@@ -188,7 +188,7 @@ def test_follow_over_a_restart_of_the_api_server_to_the_end_of_the_job(
     assert re.fullmatch(r"worker/(\d) rank \1 \| step 0\n", head.output), head.output
 
     for rank in ("0", "1"):
-        project.trainform("exec", "talks.dev", "--rank", rank, "--", "touch", "stop").succeeded()
+        project.trainform("exec", "talks.dev", f"worker/{rank}", "--", "touch", "stop").succeeded()
     assert logs.process.wait(120) == 0, logs.errors
     for index, steps in logs.steps.items():
         assert steps == [*range(len(steps))], index
@@ -200,7 +200,8 @@ def test_follow_over_a_restart_of_the_api_server_to_the_end_of_the_job(
     assert fetched == "worker/1 rank 1 | fetched\n"
     stamped = project.trainform("logs", "talks.dev").succeeded().splitlines()
     assert len(stamped) == sum(len(steps) for steps in logs.steps.values()) + 2
-    assert "does not run: Succeeded" in project.trainform("exec", "talks.dev", "worker/0", "--", "true").failed()
+    refused = project.trainform("exec", "talks.dev", "worker/0", "--", "true").failed()
+    assert "cannot exec into a container in a completed pod" in refused
 
 
 def test_exec_and_port_forward(project: Project, live: Live, image: str, follow: Any) -> None:

@@ -19,11 +19,9 @@ from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import pod
 from tests.support.log_server import LATE, LogServer, Output
 from trainform import defaults
-from trainform.cluster.streams import ClusterStreams
 from trainform.errors import InputError
-from trainform.running.logs import AT_ONCE, Logs, print_logs
-from trainform.running.outputs import Cursor, Selection, Source, failed_pods, silent_pods, split_stamp
-from trainform.running.pods import Choice, Place, first_ranks, known_places
+from trainform.running.logs import Logs, Selection, Source, split_stamp
+from trainform.running.pods import Place, first_ranks, known_places
 from trainform.running.read import read
 from trainform.running.snapshot import Snapshot, Target
 
@@ -33,35 +31,13 @@ SOME = [16, pytest.param(1024, marks=pytest.mark.proof("as many pods as the larg
 # --- lines
 
 
-def new_lines(cursor: Cursor, *stamps: str) -> list[str]:
-    cursor.restart()
-    return [stamp for stamp in stamps if cursor.is_new(split_stamp(f"2026-11-27T14:00:{stamp} text".encode())[0])]
-
-
-def test_lines_that_come_again_are_shown_once() -> None:
-    cursor = Cursor()
-    assert cursor.since == ""
-    assert len(new_lines(cursor, "00.100Z", "01.100Z", "01.200Z", "01.200Z")) == 4
-    assert cursor.since == "2026-11-27T14:00:01Z"
-    # from the full second on, with a third line of the same time, and the next one
-    assert new_lines(cursor, "01.100Z", "01.200Z", "01.200Z", "01.200Z", "02.000Z") == ["01.200Z", "02.000Z"]
-    assert new_lines(cursor, "02.000Z") == []
-    assert new_lines(cursor, "02.000Z", "02.000Z", "03.000Z") == ["02.000Z", "03.000Z"]
-
-
-def test_a_clock_may_go_back() -> None:
-    cursor = Cursor()
-    assert len(new_lines(cursor, "05.000Z", "03.000Z", "04.000Z")) == 3
-    assert new_lines(cursor, "03.000Z", "04.000Z", "04.500Z", "04.100Z") == ["04.500Z", "04.100Z"]
-
-
 def test_times_of_nodes_in_other_zones() -> None:
     here, there = (
         split_stamp(f"2026-11-27T{text} loss 2.31".encode())
         for text in ("14:00:00.123456789Z", "22:00:00.123456790+08:00")
     )
     assert here[0] is not None and there[0] is not None
-    assert (here[1], here[0].time) == ("loss 2.31", there[0].time)
+    assert (here[1], here[0]) == ("loss 2.31", there[0])
     assert split_stamp(b"unable to retrieve container logs for containerd://5f") == (
         None,
         "unable to retrieve container logs for containerd://5f",
@@ -86,8 +62,11 @@ def ended(code: int, at: str) -> dict[str, Any]:
     return {"terminated": {"exitCode": code, "finishedAt": f"2026-11-27T14:00:{at}Z"}}
 
 
+WORKERS = [Place("worker", index, index) for index in range(6)]
+
+
 def selection(**parts: Any) -> Selection:
-    return Selection(parts.pop("choice", Choice()), {"worker": 0}, **parts)
+    return Selection(parts.pop("places", WORKERS), {"worker": 0}, **parts)
 
 
 def names(sources: list[Source]) -> list[tuple[str, str, bool]]:
@@ -97,7 +76,7 @@ def names(sources: list[Source]) -> list[tuple[str, str, bool]]:
 def test_the_main_container_of_chosen_pods() -> None:
     pods = [running(0), running(1)]
     assert names(selection().sources(pods)) == [("worker/0", "main", False), ("worker/1", "main", False)]
-    assert names(selection(choice=Choice(rank=1), previous=True).sources(pods)) == [("worker/1", "main", True)]
+    assert names(selection(places=WORKERS[1:2], previous=True).sources(pods)) == [("worker/1", "main", True)]
     assert names(selection(step="code").sources(pods)) == [("worker/0", "code", False), ("worker/1", "code", False)]
 
 
@@ -116,28 +95,21 @@ def test_the_first_to_fail_comes_first() -> None:
         running(3, lastState=ended(137, "05"), restartCount=1),
         running(4, ended(1, "03")),
     ]
-    assert [body["metadata"]["uid"] for body in failed_pods(pods)] == ["uid-3", "uid-4", "uid-0"]
     stopped = running(5, ended(143, "02"))
-    assert failed_pods([stopped, *pods])[-1] is stopped, "SIGTERM follows from the end of another pod"
-    assert names(selection(failed=True).sources(pods)) == [
+    assert names(selection(failed=True).sources([stopped, *pods])) == [
         ("worker/3", "main", True),  # it runs again
         ("worker/4", "main", False),
         ("worker/0", "main", False),
+        ("worker/5", "main", False),  # SIGTERM follows from the end of another pod
     ]
 
 
-def test_pods_without_output_and_why() -> None:
+def test_only_a_container_that_has_run_has_output() -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff"}}
     crashing = {"waiting": {"reason": "CrashLoopBackOff"}}
-    pods = [running(0), running(1, waiting), running(2, crashing, lastState=ended(1, "05"))]
-    sources, places = selection().sources(pods), [Place("worker", index, index) for index in range(4)]
-    assert silent_pods(sources, places, step=False) == [
-        "worker/1 rank 1 (ImagePullBackOff)",
-        "worker/3 rank 3 (no pod yet)",
-    ]
-    assert silent_pods(selection(step="code").sources(pods), places, step=True) == [
-        f"worker/{index} rank {index} (Running)" for index in range(3)
-    ]
+    pods = [running(0), running(1, waiting), running(2, crashing, lastState=ended(1, "05"), restartCount=1)]
+    assert [(source.run, source.ended) for source in selection().sources(pods)] == [(0, False), (None, True), (1, True)]
+    assert [source.run for source in selection(step="code").sources(pods)] == [None] * 3
 
 
 # --- streams
@@ -174,14 +146,13 @@ def many(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 def print_all(lines: Lines, *, follow: bool = False, **parts: Any) -> Snapshot:
     snapshot = read(Target("bert", environment()), PLENTY)
-    chosen = Selection(Choice(), first_ranks(snapshot.record), **parts)
+    chosen = Selection(known_places(snapshot), first_ranks(snapshot.record), **parts)
 
-    async def run() -> None:
-        logs = Logs(ClusterStreams(None), chosen, lines.show, lines.notes.append)
-        await print_logs(snapshot, chosen.sources(snapshot.pods), logs, follow=follow)
-        assert logs.refused == {}
+    async def run() -> bool:
+        logs = Logs(snapshot.target, chosen, lines.show, lines.notes.append)
+        return await logs.print(chosen.sources(snapshot.pods), follow=follow)
 
-    asyncio.run(run())
+    assert asyncio.run(run())
     return snapshot
 
 
@@ -190,13 +161,37 @@ def test_the_output_of_many_pods_is_one_stream_by_time(many: LogServer) -> None:
     snapshot = print_all(lines)
     assert [place.name for place in known_places(snapshot)] == places
     assert lines.found == [(place, f"step {line}") for line in range(10) for place in places]
-    assert many.most <= AT_ONCE
     few = Lines()
     print_all(few, tail=1)
     assert few.found == [(place, "step 9") for place in places]
     nothing = Lines()
     print_all(nothing, tail=0)
     assert nothing.found == []
+
+
+@pytest.mark.parametrize("last", ["step 0", "step 10"])
+def test_a_closed_output_ends_it_without_a_word(last: str, many: LogServer, caplog: pytest.LogCaptureFixture) -> None:
+    """The program behind a pipe ends at this line: of those that are there, and of those that follow."""
+
+    class Closed(Lines):
+        def show(self, place: Place, text: str) -> None:
+            super().show(place, text)
+            if text == last:
+                raise BrokenPipeError
+
+    def print_more() -> None:
+        while many.open < len(many.outputs):
+            time.sleep(LATE)
+        for output in many.outputs.values():
+            output.add(10.0, "step 10")
+
+    lines = Closed()
+    with ThreadPoolExecutor() as threads:
+        if last == "step 10":
+            threads.submit(print_more)
+        with pytest.raises(BrokenPipeError):
+            print_all(lines, follow=True)
+    assert (lines.found[-1][1], caplog.records) == (last, [])
 
 
 def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer) -> None:
@@ -227,6 +222,7 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
         for body in many.objects.bodies:
             if body["kind"] == "Pod":
                 body["status"]["containerStatuses"][0]["state"] = ended(0, "30")
+                body["status"]["phase"] = "Succeeded"
             elif body["kind"] == "Job":
                 body["status"] = job("bert", "Completed")["status"]
         for output in many.outputs.values():

@@ -10,7 +10,7 @@ from trainform.backends.backend import BACKENDS
 from trainform.errors import InputError
 from trainform.job.render import job_manifests
 from trainform.plan.inputs import job_record
-from trainform.running.pods import Place, choose, first_ranks, place_of, places
+from trainform.running.pods import Place, chosen, first_ranks, place_of, places
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -39,7 +39,7 @@ WATCHERS = [Place("watcher", index) for index in range(2)]
 
 
 @pytest.mark.parametrize(
-    ("word", "rank", "chosen"),
+    ("word", "rank", "found"),
     [
         (None, None, [MASTER, *WORKERS, *WATCHERS]),
         ("worker", None, WORKERS),
@@ -49,9 +49,8 @@ WATCHERS = [Place("watcher", index) for index in range(2)]
         ("worker", 1, [WORKERS[0]]),
     ],
 )
-def test_words_choose_pods(word: str | None, rank: int | None, chosen: list[Place]) -> None:
-    every = [MASTER, *WORKERS, *WATCHERS]
-    assert [place for place in every if choose(word, rank, every).fits(place)] == chosen
+def test_words_choose_pods(word: str | None, rank: int | None, found: list[Place]) -> None:
+    assert chosen(word, rank, [MASTER, *WORKERS, *WATCHERS]) == found
 
 
 @pytest.mark.parametrize(
@@ -62,23 +61,18 @@ def test_words_choose_pods(word: str | None, rank: int | None, chosen: list[Plac
         ("worker/", None, "did you mean worker"),
         ("worker/one", None, "did you mean worker"),
         ("worker-1", None, "did you mean worker/1"),
-        ("nothing", None, "its pods: master/0, watcher/0, watcher/1, worker/0"),
-        (None, 4, "name a pod: master/0 rank 0, worker/0 rank 1"),
-        ("master", 1, "name a pod: master/0 rank 0, worker/0 rank 1"),
+        ("nothing", None, "its pods: master/0 rank 0, worker/0 rank 1, "),
+        (None, 4, "its pods: master/0 rank 0, worker/0 rank 1, "),
+        ("worker", 0, "its pods: master/0 rank 0, worker/0 rank 1, "),
     ],
 )
 def test_a_pod_that_the_job_does_not_have(word: str | None, rank: int | None, fix: str) -> None:
     with pytest.raises(InputError) as caught:
-        choose(word, rank, [MASTER, *WORKERS, *WATCHERS])
+        chosen(word, rank, [MASTER, *WORKERS, *WATCHERS])
     (problem,) = caught.value.problems
     assert problem.path == ("ROLE[/INDEX]" if rank is None else "--rank")
     assert fix in problem.fix
 
 
-def test_ranks_that_the_launcher_assigns() -> None:
-    with pytest.raises(InputError, match="the launcher assigns the ranks"):
-        choose(None, 0, WATCHERS)
-
-
-def test_without_known_pods_any_is_chosen() -> None:
-    assert choose("worker/7", None, []).fits(Place("worker", 7))
+def test_without_known_pods_none_is_wrong() -> None:
+    assert chosen("worker/7", None, []) == []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
+import asyncio
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,34 +15,11 @@ from tests.support.api_objects import ApiObjects
 from tests.support.websites import website
 from trainform.errors import ClusterError
 from trainform.running import watch
-from trainform.running.model import JobStatus
 from trainform.running.snapshot import Target
-from trainform.running.watch import watch_status
+from trainform.running.status import status_of_target
+from trainform.running.watch import after_changes
 
 PATIENCE = 60.0
-
-
-@dataclasses.dataclass
-class Watched:
-    """A watch in a thread, and what it has shown."""
-
-    target: Target
-    shown: list[tuple[str, str]] = dataclasses.field(default_factory=list)
-    news: threading.Condition = dataclasses.field(default_factory=threading.Condition)
-
-    def show(self, found: JobStatus, error: str) -> None:
-        with self.news:
-            self.shown.append((found.phase, error))
-            self.news.notify_all()
-
-    def until(self, condition: Callable[[str, str], bool]) -> None:
-        with self.news:
-            assert self.news.wait_for(lambda: bool(self.shown) and condition(*self.shown[-1]), PATIENCE), self.shown
-
-    def start(self) -> threading.Thread:
-        thread = threading.Thread(target=watch_status, args=(self.target, self.show), daemon=True)
-        thread.start()
-        return thread
 
 
 @pytest.fixture
@@ -52,7 +28,7 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
     return Target("bert", environment())
 
 
-def test_a_server_that_goes_away_is_reported_and_read_again_until_the_job_ends(
+def test_a_server_that_goes_away_is_reported_and_read_again(
     target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     objects = ApiObjects([recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1)])
@@ -61,24 +37,30 @@ def test_a_server_that_goes_away_is_reported_and_read_again_until_the_job_ends(
     def answering(path: str) -> Any:
         return (503, "text/plain", b"away") if is_away.is_set() else objects(path)
 
+    async def watch() -> None:
+        seen = after_changes(target, status_of_target)
+
+        async def until(phase: str, away: bool) -> None:
+            async for found, error in seen:
+                if (found.phase, error != "") == (phase, away):
+                    return
+
+        await until("running", away=False)
+        is_away.set()
+        await until("running", away=True)
+        is_away.clear()
+        await until("running", away=False)
+        objects.bodies = [recorded("bert"), job("bert", "Completed")]
+        await until("succeeded", away=False)
+
     with website(answering) as server:
         use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
-        watched = Watched(target)
-        thread = watched.start()
-        watched.until(lambda phase, error: phase == "running" and not error)
-        is_away.set()
-        watched.until(lambda phase, error: phase == "running" and error != "")
-        is_away.clear()
-        watched.until(lambda phase, error: not error)
-        objects.bodies = [recorded("bert"), job("bert", "Completed")]
-        thread.join(PATIENCE)
-        assert not thread.is_alive(), "the watch ends with the job"
-    assert watched.shown[-1] == ("succeeded", "")
+        asyncio.run(asyncio.wait_for(watch(), PATIENCE))
 
 
-def test_without_a_first_status_there_is_nothing_to_watch(
+def test_without_a_first_result_there_is_nothing_to_watch(
     target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(tmp_path / "kubeconfig", monkeypatch, "http://127.0.0.1:9", {"token": "t0ken"})
     with pytest.raises(ClusterError, match="cannot reach the cluster"):
-        watch_status(target, lambda found, error: None)
+        asyncio.run(anext(after_changes(target, status_of_target)))  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ class LogServer:
                 if parts.path.endswith("/log"):
                     await self._stream(writer, self._log(parts.path.split("/")[-2], query))
                 elif "watch" in query:
-                    await self._stream(writer, self._watch())
+                    await self._stream(writer, self._watch(parts.path.rpartition("/")[2]))
                 else:
                     status, kind, body = self.objects(path)
                     head = f"HTTP/1.1 {status} x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -123,14 +123,11 @@ class LogServer:
         finally:
             self.open -= 1
 
-    async def _watch(self) -> AsyncGenerator[bytes]:
-        seen = json.dumps(self._pods())
+    async def _watch(self, plural: str) -> AsyncGenerator[bytes]:
+        seen: list[str] = []
         while True:
-            now = json.dumps(self._pods())
-            changed = json.loads(now) if now != seen else []
-            yield b"".join(json.dumps({"type": "MODIFIED", "object": pod}).encode() + b"\n" for pod in changed)
+            now = [json.dumps(body) for body in self.objects.bodies if f"{body['kind'].lower()}s" == plural]
+            changed = [f'{{"type": "MODIFIED", "object": {body}}}\n' for body in now] if now != seen else []
+            yield "".join(changed).encode()
             seen = now
             await asyncio.sleep(LATE)
-
-    def _pods(self) -> list[dict[str, object]]:
-        return [body for body in self.objects.bodies if body["kind"] == "Pod"]

@@ -44,15 +44,13 @@ def _sections(found: Timeline) -> list[Section]:
     from trainform.console.sections import Item, Section, bounded
 
     title = f"Events of {found.experiment} in {found.environment}"
-    revision = Item(f"Revision {found.revision}." if found.revision else "No `pulumi up` of it has succeeded.")
     entries = (Item(_sentence(entry), level="warning" if entry.warning else "") for entry in found.entries)
     reasons = (Item(f"{name}: {reason}") for name, reason in found.not_read.items())
-    return bounded([Section(title, (revision, *entries)), Section("Not read", tuple(reasons))])
+    return bounded([Section(title, tuple(entries)), Section("Not read", tuple(reasons))])
 
 
 def _sentence(entry: Entry) -> str:
-    until = entry.until[11:19] if entry.until[:10] == entry.at[:10] else f"{entry.until[:19]}Z"
-    times = [f"{entry.count} times"] if entry.count > entry.pods else []
-    times += [f"until {until}"] if entry.until else []
-    again, by = f" ({' '.join(times)})" if times else "", f" by {entry.by}" if entry.by else ""
-    return f"{entry.at[:19]}Z {entry.object}: {entry.what}{by}{again}{f': {entry.text}' if entry.text else ''}"
+    times = [f"{entry.count} times"] if entry.count > 1 else []
+    times += [f"until {entry.until[:19]}Z"] if entry.until else []
+    by, again = f" by {entry.by}" if entry.by else "", f" ({', '.join(times)})" if times else ""
+    return f"{entry.at[:19]}Z {entry.object}: {entry.what}{by}{again}{': ' if entry.text else ''}{entry.text}"

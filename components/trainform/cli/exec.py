@@ -1,37 +1,57 @@
-"""`trainform exec`."""
+"""`trainform exec`, and kubectl on one pod of a job."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Callable
 from typing import Annotated
 
+from trainform import defaults
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument
-from trainform.cli.kubectl import PodArgument, RankOption, run_on_pod
-from trainform.console.lines import stdin_is_terminal
-from trainform.errors import CommandLineError
+from trainform.cli.jobs import target_of
+from trainform.console.lines import flush_or_discard, stdin_is_terminal
+from trainform.errors import ClusterError, CommandLineError, ToolchainError
 
-CommandArgument = Annotated[list[str] | None, argument("COMMAND", "The command and its arguments, after `--`.")]
+SECONDS = 2.0 * defaults.CONNECT_SECONDS
+OnePodArgument = Annotated[str, argument("ROLE[/INDEX]", "The pod; ROLE alone if it has one pod.")]
+CommandArgument = Annotated[list[str], argument("COMMAND", "The command and its arguments, after `--`.")]
 
 
 def command(
-    word: StackJobArgument,
-    pod: PodArgument = None,
-    program: CommandArgument = None,
-    environment: StackEnvironmentOption = None,
-    rank: RankOption = None,
+    word: StackJobArgument, pod: OnePodArgument, program: CommandArgument, environment: StackEnvironmentOption = None
 ) -> None:
     """Run a command in a pod of a job.
 
     It runs `kubectl exec` in the main container, with the context and the namespace of the environment; on a terminal
-    with `-it`. With --rank, leave out ROLE[/INDEX]. The exit code is that of the command.
+    with `-it`. The exit code is that of the command.
 
     Example: trainform exec resnet.dev worker/0 -- nvidia-smi
     """
-    words = [] if program is None else program
-    if rank is not None and pod is not None:  # no pod is named: the first word is that of the command
-        words, pod = [pod, *words], None
-    if not words:
-        raise CommandLineError("Missing argument 'COMMAND'", "write the command after `--`: -- sh")
-    terminal = ["-it"] if stdin_is_terminal() else ["-i"]
+    terminal = "-it" if stdin_is_terminal() else "-i"
     run_on_pod(
-        word, environment, pod, rank, lambda name, container: ["exec", *terminal, name, "-c", container, "--", *words]
+        word, environment, pod, lambda name, container: ["exec", terminal, name, "-c", container, "--", *program]
     )
+
+
+def run_on_pod(word: str, environment: str | None, pod: str, words: Callable[[str, str], list[str]]) -> None:
+    """Replace this process by kubectl. words: its arguments, for the names of the pod and its main container."""
+    from trainform.running.pods import chosen, containers_of, first_ranks, known_places, place_of
+    from trainform.running.read import read, require_pods
+
+    program = shutil.which("kubectl")
+    if program is None:
+        raise ToolchainError("kubectl is not on PATH", "install it: https://kubernetes.io/docs/tasks/tools")
+    snapshot = read(target_of(word, environment), SECONDS)
+    require_pods(snapshot)
+    ranks, places = first_ranks(snapshot.record), chosen(pod, None, known_places(snapshot))
+    if len(places) > 1:
+        raise CommandLineError(f"{pod} has {len(places)} pods", f"name one of them: {places[0].name}")
+    bodies = [body for body in snapshot.pods if place_of(body, ranks) in places]
+    if not bodies:
+        raise ClusterError(f"the pod {pod} does not exist", "`trainform status` shows why")
+    body = max(bodies, key=lambda body: str(body["metadata"].get("creationTimestamp")))
+    context = snapshot.target.environment.cluster.context
+    place = [*([] if context is None else ["--context", context]), "-n", snapshot.target.namespace]
+    flush_or_discard()
+    os.execv(program, [program, *place, *words(body["metadata"]["name"], containers_of(body)[0])])  # noqa: S606

@@ -6,11 +6,11 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trainform import defaults
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument, option, seconds_of
 from trainform.cli.jobs import target_of
 from trainform.console.lines import flush_or_discard, note, output_stream, plain_text
@@ -20,8 +20,7 @@ from trainform.errors import CommandLineError, list_names
 if TYPE_CHECKING:
     from trainform.running.pods import Place
 
-SECONDS = 2.0 * defaults.CONNECT_SECONDS
-MOST_NAMED = 8
+TIME = "%Y-%m-%dT%H:%M:%SZ"
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
 POD = "ROLE[/INDEX]"
 PodArgument = Annotated[str | None, argument(POD, "Pods of a role, or one of them. Default: all.")]
@@ -57,42 +56,31 @@ def command(
 
     Exit code: 0, or 1 if there is no output yet or some could not be read.
     """
-    from trainform.cluster.streams import ClusterStreams
-    from trainform.running.logs import Logs, print_logs
-    from trainform.running.outputs import Selection, silent_pods
-    from trainform.running.pods import choose, first_ranks, known_places
+    from trainform.running.logs import MOST_NAMED, SECONDS, Logs, Selection
+    from trainform.running.pods import chosen, first_ranks, known_places
     from trainform.running.read import read, require_pods
 
     if follow and (failed or previous):
         other = "--failed" if failed else "-p"
         raise CommandLineError(f"-f cannot be used with {other}", f"{other} is about runs that have ended: remove -f")
-    seconds = None if since is None else seconds_of("--since", since)
+    begin = "" if since is None else f"{datetime.now(UTC) - timedelta(seconds=seconds_of('--since', since)):{TIME}}"
     snapshot = read(target_of(word, environment), SECONDS)
     require_pods(snapshot)
-    known = known_places(snapshot)
-    choice, ranks = choose(pod, rank, known), first_ranks(snapshot.record)
-    selection = Selection(choice, ranks, step, previous, failed, seconds, tail)
-    places = [place for place in known if choice.fits(place)]
+    places = chosen(pod, rank, known_places(snapshot))
+    selection = Selection(places, first_ranks(snapshot.record), step, previous, failed, begin, tail)
     sources = selection.sources(snapshot.pods)
+    loud = {source.place for source in sources if source.run is not None}
+    silent = [] if failed else [str(place) for place in places if place not in loud]
     if failed and not sources:
-        note("no pod has failed", err=True)
-        return
-    silent = [] if failed else silent_pods(sources, places, step=step is not None)
+        _note("no pod has failed")
     if silent:
-        text = "waiting for" if follow else "no output yet of"
-        note(f"{text} {list_names(silent, MOST_NAMED)}{'' if follow else '; -f waits for it'}", err=True)
-    context = snapshot.target.environment.cluster.context
-    logs = Logs(ClusterStreams(context), selection, _printer(places, flush=follow), _note)
+        _note(f"{'waiting for' if follow else 'no output yet of'} {list_names(silent, MOST_NAMED)}")
+    logs = Logs(snapshot.target, selection, _printer(places, flush=follow), _note)
+    whole = bool(follow or failed or loud)
     with signal_handler([signal.SIGINT], _interrupt), contextlib.suppress(BrokenPipeError):
-        asyncio.run(print_logs(snapshot, sources, logs, follow=follow))
+        whole = asyncio.run(logs.print(sources, follow=follow)) and whole
     flush_or_discard()
-    if not follow:
-        refused = [f"{place}: {reason}" for place, reason in logs.refused.items()]
-        for text in refused[:MOST_NAMED]:
-            _note(f"not read: {text}")
-        if len(refused) > MOST_NAMED:
-            _note(f"not read: {len(refused) - MOST_NAMED} more")
-    if logs.refused or not (follow or any(source.run is not None for source in sources)):
+    if not whole:
         raise typer.Exit(1)
 
 

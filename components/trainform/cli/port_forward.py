@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument
-from trainform.cli.kubectl import PodArgument, run_on_pod
+from trainform.cli.exec import OnePodArgument, run_on_pod
 
 PortsArgument = Annotated[list[str], argument("[LOCAL:]PORT", "Port of the pod, and of this machine.")]
 
 
 def command(
-    word: StackJobArgument,
-    pod: PodArgument,
-    ports: PortsArgument,
-    environment: StackEnvironmentOption = None,
+    word: StackJobArgument, pod: OnePodArgument, ports: PortsArgument, environment: StackEnvironmentOption = None
 ) -> None:
     """Reach a port of a pod from this machine.
 
@@ -22,4 +19,4 @@ def command(
 
     Example: trainform port-forward resnet.dev worker/0 6006
     """
-    run_on_pod(word, environment, pod, None, lambda name, container: ["port-forward", f"pod/{name}", *ports])
+    run_on_pod(word, environment, pod, lambda name, _: ["port-forward", f"pod/{name}", *ports])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument
-from trainform.cli.stack_setting import set_in_stack
-from trainform.spec.stack import Stack, run_number
+from trainform.cli.suspend import set_in_stack
+from trainform.spec.stack import run_number
+
+EFFECT = "`pulumi up` replaces the job by that of the next run"
 
 
 @prints(*DATA)
@@ -17,9 +19,4 @@ def command(word: StackJobArgument, environment: StackEnvironmentOption = None, 
 
     Exit code: 0, or 2 if the stack's file has problems.
     """
-    set_in_stack(word, environment, "run", lambda stack: run_number(str(stack.run + 1)), _effect, form)
-
-
-def _effect(before: Stack) -> str:
-    late = ", which starts suspended" if before.suspend else ""
-    return f"`pulumi up` replaces the job of run {before.run} by that of run {before.run + 1}{late}"
+    set_in_stack(word, environment, "run", lambda stack: run_number(str(stack.run + 1)), EFFECT, form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainform.cli.app import prints
 from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument
-from trainform.cli.stack_setting import set_in_stack
+from trainform.cli.suspend import set_in_stack
 
 EFFECT = "`pulumi up` starts the job's pods again, if there is room for them"
 
@@ -18,4 +18,4 @@ def command(word: StackJobArgument, environment: StackEnvironmentOption = None, 
 
     Exit code: 0, or 2 if the stack's file has problems.
     """
-    set_in_stack(word, environment, "suspend", lambda _: False, lambda _: EFFECT, form)
+    set_in_stack(word, environment, "suspend", lambda _: False, EFFECT, form)

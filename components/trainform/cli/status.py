@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,6 @@ from trainform.cli.jobs import target_of
 from trainform.errors import CommandLineError
 
 if TYPE_CHECKING:
-    from trainform.running.model import JobStatus
     from trainform.running.snapshot import Target
 
 FAILED = 1
@@ -41,7 +41,7 @@ def command(
         raise CommandLineError("--watch shows text", "remove --output, or --watch")
     target = target_of(word, environment)
     if watch:
-        _watch(target)
+        asyncio.run(_watch(target))
         return
     found = status_of_target(target)
     show(form, to_builtins(found), sections(found))
@@ -49,8 +49,9 @@ def command(
         raise typer.Exit(FAILED)
 
 
-def _watch(target: Target) -> None:
-    """Paint the status again after each change; without a terminal, print it when the phase or a pod has changed."""
+async def _watch(target: Target) -> None:
+    """Paint the status again after each change, until the job has ended; without a terminal, print it when the phase or
+    a pod has changed."""
     from rich.live import Live
     from rich.text import Text
 
@@ -59,20 +60,24 @@ def _watch(target: Target) -> None:
     from trainform.console.screen import screen
     from trainform.console.secrets import masked
     from trainform.console.terminal import lines_of
-    from trainform.running.watch import watch_status
+    from trainform.running.status import status_of_target
+    from trainform.running.watch import OVER, after_changes
 
-    console, printed = screen(), list[object]()
-    live = Live(console=console, auto_refresh=False)
-
-    def show(found: JobStatus, error: str) -> None:
-        lines = [line.text for line in lines_of([masked(sections(found, error))], terminal_width())]
-        if console.is_terminal:
-            live.update(Text("\n".join(lines)), refresh=True)
-            return
-        seen = [found.phase, found.message, error, *((pod.name, pod.state, pod.reason) for pod in found.pods)]
-        if seen != printed:
-            echo(*lines, *[""])
-            printed[:] = seen
-
-    with live:
-        watch_status(target, show)
+    console = screen()
+    printed: list[object] = []
+    with Live(console=console, auto_refresh=False) as live:
+        async for found, error in after_changes(target, status_of_target):
+            lines = [line.text for line in lines_of([masked(sections(found, error))], terminal_width())]
+            seen: list[object] = [
+                found.phase,
+                found.message,
+                error,
+                *((pod.name, pod.state, pod.reason) for pod in found.pods),
+            ]
+            if console.is_terminal:
+                live.update(Text("\n".join(lines)), refresh=True)
+            elif seen != printed:
+                echo(*lines, *[""])
+            printed = seen
+            if found.phase in OVER:
+                return

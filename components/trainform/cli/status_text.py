@@ -68,6 +68,14 @@ def _reason(reason: Reason) -> Item:
     return Item(sentence(reason.text), tuple(rows), code=reason.code, where=reason.object)
 
 
+def headline(found: JobStatus) -> str:
+    """Return the reason for the phase on one line; "" if it needs none, or if that is unknown."""
+    if found.reasons or found.failure is None:
+        return found.reasons[0].text if found.reasons else sentence(found.message)
+    end = found.failure.end
+    return _joined([_failure(found.failure).text, "" if end is None else end.message.rpartition("\n")[2]], " ")
+
+
 def _failures(found: JobStatus) -> Section:
     failure = found.failure
     title = "Why it failed" if failure is None or found.phase in ENDED else f"Why attempt {failure.attempt} failed"

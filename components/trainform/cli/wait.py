@@ -2,52 +2,69 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
+import contextlib
 from typing import Annotated, Literal
 
 import typer
-from msgspec import to_builtins
 
-from trainform.cli.app import prints
-from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJobArgument, option, seconds_of
+from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, option, seconds_of
 from trainform.cli.jobs import target_of
+from trainform.cli.status_text import headline
+from trainform.cluster.phases import Phase
 from trainform.console.lines import echo
-from trainform.console.secrets import masked
+from trainform.console.secrets import masked_lines
 from trainform.errors import ClusterError
-from trainform.running.model import JobStatus
+from trainform.running.model import Fault, JobStatus
 from trainform.running.read import JOB, PODS
 from trainform.running.snapshot import Target
 from trainform.running.status import status_of_target
-from trainform.running.wait import Change, Ended, wait
+from trainform.running.watch import after_changes
 
+WORKLOAD, NEVER, TIMEOUT, OTHER = 4, 5, 6, 7
+"""Exit codes of a wait that does not reach its goal."""
 Goal = Literal["running", "succeeded"]
 GoalOption = Annotated[Goal, option("running|succeeded", "What to wait for. Default: succeeded.", "--for")]
 TimeoutOption = Annotated[str | None, option("TIME", "The longest wait: `30m`, `12h`. Default: no limit.", "--timeout")]
 
 
-@prints(*DATA)
 def command(
     word: StackJobArgument,
     environment: StackEnvironmentOption = None,
     goal: GoalOption = "succeeded",
     timeout: TimeoutOption = None,
-    *,
-    form: Form,
 ) -> None:
     """Wait until a deployed job runs or has succeeded.
 
-    Each change of its phase is a line, with `--output json` a JSON object. The last line is the reason for the end.
-    The command goes on while the cluster does not answer. A suspended job, and a preempted one that waits again, can
-    still reach the goal.
+    Each change of its phase or its reason is a line. The command goes on while the cluster does not answer. A suspended
+    job, and a preempted one that waits again, can still reach the goal.
 
     Exit code: 0, 4 if the workload failed, 5 if the job never fits, 6 after the timeout, 7 if something else ended the
     job (preemption, platform, a person) or it is gone; 1 if its status cannot be read, 2 for wrong arguments.
     """
-    seconds = None if timeout is None else float(seconds_of("--timeout", timeout))
-    target = target_of(word, environment)
-    ended = wait(lambda: _read(target), goal, seconds, lambda change: _show(change, form))
-    _show(ended, form)
-    raise typer.Exit(ended.exit_code)
+    seconds = None if timeout is None else seconds_of("--timeout", timeout)
+    raise typer.Exit(asyncio.run(_wait(target_of(word, environment), goal, seconds)))
+
+
+async def _wait(target: Target, goal: Goal, seconds: float | None) -> int:
+    """Print each change until the wait ends; return the exit code."""
+    job, shown = "", list[object]()
+    code: int | None = None
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            async for found, error in after_changes(target, _read):
+                job = job if job else found.job
+                change = [found.job, found.phase, bool(error), *(reason.code for reason in found.reasons[:1])]
+                if change != shown:
+                    why = error if error else headline(found)
+                    name = found.job if found.job else found.experiment
+                    echo(masked_lines(f"{found.read_at} {name} {found.phase}{': ' if why else ''}{why}"))
+                shown, before, code = change, code, exit_code(found, goal, job)
+                # the cluster may not have all new objects yet, by which the job fits
+                if code is not None and (code != NEVER or before == NEVER):
+                    return code
+    echo("timed out")
+    return TIMEOUT
 
 
 def _read(target: Target) -> JobStatus:
@@ -58,13 +75,12 @@ def _read(target: Target) -> JobStatus:
     return found
 
 
-def _show(event: Change | Ended, form: Form) -> None:
-    """Print a change or the end on one line."""
-    shown = masked(to_builtins(event))
-    if form is Form.JSON:
-        echo(json.dumps(shown))
-    elif isinstance(event, Ended):
-        echo(shown["reason"])
-    else:
-        phase = shown["phase"] or "the cluster does not answer"
-        echo(f"{shown['at']} {phase}{': ' if shown['why'] else ''}{shown['why']}")
+def exit_code(found: JobStatus, goal: Goal, job: str) -> int | None:
+    """Return the exit code of a wait for the job object of this name; None while the goal can still be reached."""
+    if found.job != job or found.phase is Phase.GONE:
+        return OTHER
+    if found.phase in (goal, Phase.SUCCEEDED):
+        return 0
+    if found.phase is Phase.FAILED:
+        return WORKLOAD if found.fault in (None, Fault.WORKLOAD) else OTHER
+    return NEVER if any(reason.never for reason in found.reasons) else None

@@ -1,23 +1,21 @@
-"""Streams of lines from a cluster's API: the output of containers, and changes of objects."""
+"""Streams of lines from a cluster's API: the output of containers, and the events of a watch."""
 
 from __future__ import annotations
 
 import contextlib
 import itertools
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from http.client import UNAUTHORIZED
-from typing import Any
 
 import httpx2
 from lightkube.config.client_adapter import ConnectionParams
 
 from trainform import defaults
-from trainform.cluster.api import Answer, credentials_refused, refusal
+from trainform.cluster.api import Answer, NotReadError, credentials_refused
 from trainform.cluster.connection import choose_config, impersonate, shown_server, translate_connection_errors
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import mapping
 
-FOUND, DELETED, ERROR, BOOKMARK = "FOUND", "DELETED", "ERROR", "BOOKMARK"
 CLIENTS = 32  # a client looks at each of its connections for each request
 SILENT_SECONDS = 300.0
 """A stream without a line for so long is taken to be lost: a proxy may drop an idle connection without a word."""
@@ -42,20 +40,15 @@ class ClusterStreams:
         for client in self._clients:
             await client.aclose()
 
-    async def get(self, path: str, parameters: Mapping[str, str]) -> Answer:
-        """Return the response for a path."""
-        with translate_connection_errors(self._context, self._server):
-            response = await next(self._next).get(path, params=parameters)
-        return self._answer(response)
-
-    async def lines(self, path: str, parameters: Mapping[str, str]) -> AsyncIterator[bytes | Answer]:
-        """Yield each line without its end, or the answer that is no stream. ClusterError for a lost connection."""
+    async def lines(self, path: str, parameters: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+        """Yield each line without its end. NotReadError with the server's message if it refuses the request, another
+        ClusterError for a lost connection."""
         with translate_connection_errors(self._context, self._server):
             async with next(self._next).stream("GET", path, params=parameters) as response:
+                if response.status_code == UNAUTHORIZED:
+                    raise credentials_refused(self._context, self._server)
                 if not response.is_success:
-                    await response.aread()
-                    yield self._answer(response)
-                    return
+                    raise NotReadError(_message(await response.aread(), response.status_code))
                 rest = b""
                 async for chunk in response.aiter_bytes():
                     *whole, rest = (rest + chunk).split(b"\n")
@@ -64,26 +57,8 @@ class ClusterStreams:
                 if rest:
                     yield rest
 
-    async def changes(self, path: str, what: str, parameters: Mapping[str, str]) -> AsyncIterator[tuple[str, Any]]:
-        """Yield `FOUND` with all objects of a collection, then each change (ADDED, MODIFIED, DELETED) with its object,
-        until the server ends the watch. what: the request in an error. ClusterError for a lost connection."""
-        listed = await self.get(path, parameters)
-        if not listed.found:
-            raise refusal(listed, what)
-        yield FOUND, mappings(listed.body.get("items"))
-        version = str(mapping(listed.body.get("metadata")).get("resourceVersion", ""))
-        query = {**parameters, "watch": "true", "resourceVersion": version, "allowWatchBookmarks": "true"}
-        async for line in self.lines(path, query):
-            event = {"type": ERROR} if isinstance(line, Answer) else json.loads(line)
-            if event["type"] == ERROR:  # such as a version that is too old
-                return
-            if event["type"] != BOOKMARK:
-                yield event["type"], event["object"]
 
-    def _answer(self, response: httpx2.Response) -> Answer:
-        if response.status_code == UNAUTHORIZED:
-            raise credentials_refused(self._context, self._server)
-        body = None
-        with contextlib.suppress(ValueError):
-            body = json.loads(response.content)
-        return Answer(response.status_code, body if isinstance(body, dict) else {})
+def _message(content: bytes, status: int) -> str:
+    with contextlib.suppress(ValueError):
+        return Answer(status, mapping(json.loads(content))).message
+    return f"HTTP status {status}"

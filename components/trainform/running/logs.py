@@ -9,255 +9,235 @@ import asyncio
 import contextlib
 import functools
 import heapq
-import itertools
 import resource
-import tempfile
-import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from http.client import BAD_REQUEST
-from typing import IO, Any
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
 
 from trainform import defaults
-from trainform.backends.backend import BACKENDS
-from trainform.cluster.api import Answer, ClusterApi, labelled
-from trainform.cluster.live_objects import find_job, path_of
-from trainform.cluster.phases import ENDED, phase_of
-from trainform.cluster.streams import DELETED, FOUND, ClusterStreams
-from trainform.errors import ClusterError
-from trainform.manifests.manifest import mapping
-from trainform.manifests.objects import pod_selector
-from trainform.running.outputs import FIRST, Selection, Source, Stamp, split_stamp
-from trainform.running.pods import Place
-from trainform.running.snapshot import Body, Snapshot
+from trainform.cluster.streams import ClusterStreams
+from trainform.errors import ClusterError, InputError, Problem, list_names
+from trainform.manifests.manifest import mapping, mappings
+from trainform.running.failure import end_of, order_of
+from trainform.running.pods import Place, containers_of, place_of
+from trainform.running.read import PODS, read
+from trainform.running.snapshot import Body, Target
+from trainform.running.status import status_of
+from trainform.running.watch import OVER, after_changes
 
-AT_ONCE = 32  # connections for the output that is there
-IN_MEMORY = 1 << 16  # bytes of a container's output until those of all are merged; the rest is in a temporary file
-RETRY_SECONDS, LONGEST_PAUSE, JOB_SECONDS = 1.0, 8.0, 2.0
-END_SECONDS = 30.0  # for the last lines, after the job has ended
-Show = Callable[[Place, str], None]
-"""Prints a line."""
-Note = Callable[[str], None]
-"""Prints a remark."""
+SECONDS = 2.0 * defaults.CONNECT_SECONDS
+RETRY_SECONDS = 2.0
+FIRST = datetime.min.replace(tzinfo=UTC)
+MOST_NAMED = 8
+
+
+class Source:
+    """The output of one container, and its state. run: the number of its last run, None before the first one. ended:
+    that run has ended. complete: the last run of which every line was shown. refused: why the last request failed."""
+
+    def __init__(self, pod: Body, place: Place, container: str, *, previous: bool) -> None:
+        metadata = pod["metadata"]
+        self.place, self.container, self.previous, self.uid = place, container, previous, metadata["uid"]
+        self.path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/log"
+        self.changed, self.gone, self.complete, self.refused = asyncio.Event(), False, -1, ""
+        self.last, self.count = FIRST, 0  # the time of its last line, and how many lines have it
+        self.update(pod)
+
+    def update(self, pod: Body | None) -> None:
+        """Take over the state of the pod; None: it is gone."""
+        status = _container_status(pod, self.container)
+        state = mapping(status.get("state"))
+        has_run = "running" in state or "terminated" in state or "terminated" in mapping(status.get("lastState"))
+        self.run = int(status.get("restartCount", 0)) if has_run else None
+        self.ended, self.gone = "running" not in state, pod is None
+        self.changed.set()
+
+
+Line = tuple[datetime, Source, str]
+"""The time of a line, its container, and its text."""
+
+
+class Selection(Struct, frozen=True):
+    """The output to show. places: of the pods. ranks: `first_ranks` of the job. step: the name of a container, None for
+    the main one. previous: of the run before the last restart. failed: of the last run that failed, one pod after the
+    other. since: RFC 3339. tail: lines of each container."""
+
+    places: Collection[Place]
+    ranks: Mapping[str, int]
+    step: str | None = None
+    previous: bool = False
+    failed: bool = False
+    since: str = ""
+    tail: int | None = None
+
+    def source(self, pod: Body) -> Source | None:
+        """Return the source of a pod; None if it has none in the selection."""
+        place, names = place_of(pod, self.ranks), containers_of(pod)
+        name = names[0] if self.step is None else self.step
+        if place not in self.places or name not in names:
+            return None
+        runs_again = self.failed and "terminated" not in mapping(_container_status(pod, name).get("state"))
+        return Source(pod, place, name, previous=self.previous or runs_again)
+
+    def sources(self, pods: Sequence[Body]) -> list[Source]:
+        """Return the sources of the pods, with `failed` the first to fail first: a cause comes before its cascade.
+        Raises `InputError` if no pod has a container of the name."""
+        names = list(dict.fromkeys(name for pod in pods for name in containers_of(pod)))
+        if pods and self.step not in (None, *names):
+            reason = "no pod of the job has a step or a container of this name"
+            raise InputError([Problem("--step", self.step, reason, f"its steps and containers: {list_names(names)}")])
+        if self.failed:
+            ends = ((end, pod) for pod in pods if (end := end_of(pod)) is not None)
+            pods = [pod for _, pod in sorted(ends, key=lambda each: order_of(each[0]))]
+        return [source for pod in pods if (source := self.source(pod)) is not None]
 
 
 class Logs:
-    """Reads the output of containers. refused: the pods whose output could not be read, with the reason."""
+    """Reads the output of containers. show: prints a line. note: prints a remark."""
 
     def __init__(
-        self,
-        streams: ClusterStreams,
-        selection: Selection,
-        show: Show,
-        note: Note,
+        self, target: Target, selection: Selection, show: Callable[[Place, str], None], note: Callable[[str], None]
     ) -> None:
-        self._streams, self._selection, self._show, self._note = streams, selection, show, note
-        self._began = time.monotonic()
+        self._target, self._selection, self._show, self._note = target, selection, show, note
+        self._streams = ClusterStreams(target.environment.cluster.context)
         self._sources: dict[str, Source] = {}  # those that are followed, by the UID of their pod
-        self.refused: dict[str, str] = {}
+        self._over = False
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._streams.close()
+    async def print(self, sources: Sequence[Source], *, follow: bool) -> bool:
+        """Show the output that is there, and with `follow` what the job prints until it has ended. Return False if some
+        could not be read."""
+        _allow_files()
+        try:
+            await self._read([source for source in sources if source.run is not None])
+            refused = [f"{source.place}: {source.refused}" for source in sources if source.refused]
+            if refused:
+                self._note(f"not read: {list_names(refused, MOST_NAMED)}")
+            if follow:
+                self._sources = {source.uid: source for source in sources}
+                await self._follow_job()
+        finally:
+            await self._streams.close()
+        return not refused
 
-    async def read(self, sources: Sequence[Source]) -> None:
-        """Show the output that is there."""
-        allow_files()
-        at_once = asyncio.Semaphore(AT_ONCE)
-        with contextlib.ExitStack() as opened:
-            files = [opened.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY)) for _ in sources]
-            await asyncio.gather(*(self._keep(*each, at_once) for each in zip(sources, files, strict=True)))
-            lines = [_kept(*each) for each in zip(sources, files, strict=True)]
-            merged = heapq.merge(*lines, key=lambda line: line[0])
-            ordered = itertools.chain(*lines) if self._selection.failed else merged
-            for _, source, text in ordered:
-                self._print(source, text)
-        self._sources = {source.uid: source for source in sources}
-
-    async def _keep(self, source: Source, file: IO[bytes], at_once: asyncio.Semaphore) -> None:
-        """Write the output into the file. With `tail: 0` the last line is read too: `follow` goes on there."""
+    async def _read(self, sources: Sequence[Source]) -> None:
+        """Show the output that is there. With `tail: 0` the last line is read too: `-f` goes on there."""
         tail = {} if self._selection.tail is None else {"tailLines": str(max(self._selection.tail, 1))}
-        query = {**self._since(source), **tail, "previous": str(source.previous).lower()}
-        source.begun = source.run
-        async with at_once:
-            try:
-                async for line in self._streams.lines(source.path, query):
-                    if isinstance(line, Answer):
-                        self.refused[str(source.place)] = line.message
-                        break
-                    source.cursor.is_new(split_stamp(line)[0])
+        streams = [self._lines(source, previous=str(source.previous).lower(), **tail) for source in sources]
+        async with contextlib.AsyncExitStack() as opened:
+            for stream in streams:
+                opened.push_async_callback(stream.aclose)
+            for group in [[stream] for stream in streams] if self._selection.failed else [streams]:
+                async for _, source, text in _merged(group):
                     if self._selection.tail != 0:
-                        file.write(line + b"\n")
-            except ClusterError as error:
-                self.refused[str(source.place)] = error.message
-        file.seek(0)
+                        self._show(source.place, text)
 
-    def _since(self, source: Source) -> dict[str, str]:
-        """Return the query for what has not been shown yet."""
-        query = {"container": source.container, "timestamps": "true"}
-        if source.cursor.since:
-            return query | {"sinceTime": source.cursor.since}
-        if self._selection.since is None:
-            return query
-        return query | {"sinceSeconds": str(self._selection.since + int(time.monotonic() - self._began))}
-
-    def _print(self, source: Source, text: str) -> None:
-        """Print a line. The states of a progress bar end with carriage returns, and are lines here."""
-        for part in [part for part in text.split("\r") if part] or [""]:
-            self._show(source.place, part)
+    async def _lines(self, source: Source, **query: str) -> AsyncGenerator[Line, None]:
+        """Yield the lines of one request that were not read yet: the API server repeats those of the last second. A
+        clock may go back, but not while lines come again."""
+        last, again, repeats = source.last, source.count, True
+        since = f"{last:%Y-%m-%dT%H:%M:%SZ}" if again else self._selection.since
+        query |= {"container": source.container, "timestamps": "true", **({"sinceTime": since} if since else {})}
+        source.refused = ""
+        try:
+            async with contextlib.aclosing(self._streams.lines(source.path, query)) as lines:
+                async for line in lines:
+                    at, text = split_stamp(line)
+                    if at is not None:
+                        if repeats and (at < last or (at == last and again)):
+                            again -= at == last
+                            continue
+                        repeats = False
+                        source.last, source.count = at, source.count + 1 if at == source.last else 1
+                    for part in filter(None, text.split("\r")) if text else [""]:  # states of a progress bar
+                        yield source.last, source, part
+        except ClusterError as error:
+            source.refused = error.message
 
     # --- follow
 
-    async def follow(self, pods: str, query: Mapping[str, str], has_ended: Callable[[], bool]) -> None:
-        """Show what the containers print, also in pods that come later, until the job has ended. pods, query: the path
-        of the job's pods. has_ended: runs in a thread."""
-        followers = list[asyncio.Task[None]]()
-        self.refused.clear()
+    async def _follow_job(self) -> None:
+        """Show what the containers print, also in pods that come later, until the job has ended."""
+        lost = False
         try:
             async with asyncio.TaskGroup() as group:
-
-                def start(work: Coroutine[Any, Any, None]) -> None:
-                    followers.append(group.create_task(work))
-
-                start(self._watch(pods, query, start))
                 for source in self._sources.values():
-                    start(self._follow(source))
-                await self._until_the_end(has_ended)
-                for task in followers:
-                    task.cancel()
-        except* OSError as errors:  # standard output is closed
+                    group.create_task(self._follow(source))
+                async for found, error in after_changes(self._target, functools.partial(read, seconds=SECONDS)):
+                    if bool(error) != lost:
+                        self._note(f"{error}; trying again" if error else "connected again")
+                    lost = bool(error)
+                    if PODS not in found.not_read:
+                        self._update(found.pods, group)
+                    self._over = status_of(found).phase in OVER
+                    if self._over:
+                        break
+                for source in self._sources.values():
+                    source.changed.set()
+        except* (OSError, ClusterError) as errors:  # such as a closed standard output
             raise errors.exceptions[0] from None
 
-    async def _until_the_end(self, has_ended: Callable[[], bool]) -> None:
-        """Return after the end of the job and its last lines. Seen twice: the states of its pods may come later."""
-        since = None
-        while True:
-            await asyncio.sleep(JOB_SECONDS)
-            now = time.monotonic()
-            if not await asyncio.to_thread(has_ended):
-                since = None
-            elif since is None:
-                since = now
-            elif now - since > END_SECONDS or not any(source.is_ending for source in self._sources.values()):
-                return
-
-    async def _watch(
-        self, pods: str, query: Mapping[str, str], start: Callable[[Coroutine[Any, Any, None]], None]
-    ) -> None:
-        """Keep the states of the pods, and follow new ones."""
-
-        def take(pod: Body, *, gone: bool = False) -> None:
-            source = self._sources.get(pod["metadata"]["uid"])
-            if source is not None:
-                source.gone = gone
-                source.update(pod)
-            elif not gone and (source := self._selection.source(pod)) is not None:
-                self._sources[source.uid] = source
-                start(self._follow(source))
-
-        lost = False
-        while True:
-            try:
-                async for change, found in self._streams.changes(pods, "list the pods of the job", query):
-                    if change != FOUND:
-                        take(found, gone=change == DELETED)
-                        continue
-                    if lost:
-                        self._note("connected again")
-                    lost = False
-                    for source in self._sources.values():
-                        source.gone = True
-                        source.changed.set()
-                    for pod in found:
-                        take(pod)
-            except ClusterError as error:
-                if not lost:
-                    self._note(f"{error.message}; trying again")
-                lost = True
-            await asyncio.sleep(RETRY_SECONDS)
+    def _update(self, pods: Sequence[Body], group: asyncio.TaskGroup) -> None:
+        """Take over the states of the pods, and follow new ones."""
+        bodies = {pod["metadata"]["uid"]: pod for pod in pods}
+        for uid, source in self._sources.items():
+            source.update(bodies.get(uid))
+        for uid, pod in bodies.items():
+            if uid not in self._sources and (new := self._selection.source(pod)) is not None:
+                self._sources[uid] = new
+                group.create_task(self._follow(new))
 
     async def _follow(self, source: Source) -> None:
-        """Show the output of each run of a container until its pod is gone."""
-        pause = RETRY_SECONDS
+        """Show the output of each run of a container, until its pod is gone or the job has ended."""
         while not source.gone:
             source.changed.clear()
-            run, ended = source.run, source.ended
-            if run is None or run == source.complete:
-                await source.changed.wait()
-                continue
-            if (
-                source.begun is not None and source.complete < source.begun < run
-            ):  # it was started again while the connection was lost
-                await self._pass_on(source, {"previous": "true"})
-            source.begun = run
-            whole = await self._pass_on(source, {"follow": "true"})
-            if whole and ended:
-                source.complete = run  # all of it was there before the request
-                continue
-            pause = RETRY_SECONDS if whole else min(2 * pause, LONGEST_PAUSE)
+            run, ended, last = source.run, source.ended, self._over
+            if run not in (None, source.complete):
+                async with contextlib.aclosing(self._lines(source, follow="true")) as lines:
+                    async for _, _, text in lines:
+                        self._show(source.place, text)
+                if ended and not source.refused:
+                    source.complete = run  # all of it was there before the request
+            if last:
+                return
+            pause = None if run in (None, source.complete) else RETRY_SECONDS
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(source.changed.wait(), pause)
 
-    async def _pass_on(self, source: Source, query: Mapping[str, str]) -> bool:
-        """Show the new lines of one request; return True if it came to its end."""
-        source.cursor.restart()
-        with contextlib.suppress(ClusterError):  # the watch notes that the connection is lost
-            async for line in self._streams.lines(source.path, {**self._since(source), **query}):
-                if isinstance(line, Answer):
-                    self._note_once(source, line)
-                    return False
-                stamp, text = split_stamp(line)
-                if source.cursor.is_new(stamp):
-                    self._print(source, text)
-            self.refused.pop(str(source.place), None)
-            return True
-        return False
 
-    def _note_once(self, source: Source, answer: Answer) -> None:
-        """Note why a pod cannot be read, but not that its container starts or that it is deleted."""
-        expected = answer.status == BAD_REQUEST or (answer.missing and source.leaves)
-        if not expected and str(source.place) not in self.refused:
-            self.refused[str(source.place)] = answer.message
-            self._note(f"{source.place}: {answer.message}; trying again")
+async def _merged(streams: Sequence[AsyncIterator[Line]]) -> AsyncIterator[Line]:
+    """Yield the lines of all streams by time."""
+    heads = await asyncio.gather(*(anext(stream, None) for stream in streams))
+    heap = [(line[0], index, line) for index, line in enumerate(heads) if line is not None]
+    heapq.heapify(heap)
+    while heap:
+        _, index, line = heap[0]
+        yield line
+        following = await anext(streams[index], None)
+        if following is None:
+            heapq.heappop(heap)
+        else:
+            heapq.heapreplace(heap, (following[0], index, following))
 
 
-async def print_logs(snapshot: Snapshot, sources: Sequence[Source], logs: Logs, *, follow: bool) -> None:
-    """Show the output of the sources, and with `follow` what the job's pods print until it has ended."""
-    job = snapshot.job
+def split_stamp(line: bytes) -> tuple[datetime | None, str]:
+    """Return the time of a line, and its text. A line without a time is an error of the kubelet."""
+    stamp, _, text = line.partition(b" ")
     try:
-        await logs.read([source for source in sources if source.run is not None])
-        if follow and job is not None:
-            labels = pod_selector(snapshot.target.experiment)
-            revision = str(mapping(job["metadata"].get("labels")).get(defaults.REVISION_LABEL, ""))
-            query = labelled({**labels, defaults.REVISION_LABEL: revision})
-            context = snapshot.target.environment.cluster.context
-            with contextlib.closing(ClusterApi(context, JOB_SECONDS)) as api:
-                path = path_of("Pod", snapshot.target.namespace)
-                await logs.follow(path, query, functools.partial(_has_ended, api, snapshot))
-    finally:
-        await logs.close()
+        return datetime.fromisoformat(stamp.decode()).astimezone(UTC), text.decode(errors="replace")
+    except ValueError:
+        return None, line.decode(errors="replace")
 
 
-def _has_ended(api: ClusterApi, snapshot: Snapshot) -> bool:
-    """Return True if the job has ended or is gone; False if it cannot be read."""
-    record, target = snapshot.record, snapshot.target
-    backend = target.environment.backend if record is None else record.backend
-    try:
-        job = find_job(api, BACKENDS[backend], target.namespace, mapping(snapshot.job)["metadata"]["name"])
-    except ClusterError:
-        return False
-    return job is None or phase_of(job, None) in ENDED
+def _container_status(pod: Body | None, name: str) -> dict[str, Any]:
+    """Return the status of a container; empty before the kubelet has set one."""
+    status = mapping(mapping(pod).get("status"))
+    every = [*mappings(status.get("initContainerStatuses")), *mappings(status.get("containerStatuses"))]
+    return next((each for each in every if each.get("name") == name), {})
 
 
-def _kept(source: Source, file: IO[bytes]) -> Iterator[tuple[Stamp, Source, str]]:
-    """Yield the lines of a file with their stamps. An error of the kubelet has that of the line before."""
-    last = FIRST
-    for line in file:
-        stamp, text = split_stamp(line.removesuffix(b"\n"))
-        last = last if stamp is None else stamp
-        yield last, source, text
-
-
-def allow_files() -> None:
+def _allow_files() -> None:
     """Let this process open as many connections as it may: shells set a low limit, which it may raise."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from trainform import defaults
-from trainform.errors import ClusterError, CommandLineError, InputError, Problem, list_names
+from trainform.errors import InputError, Problem, list_names
 from trainform.manifests.manifest import mapping, mappings
 from trainform.plan.record import Record
 from trainform.plan.split_launcher import split_launcher, split_role
@@ -38,38 +38,17 @@ class Place(Struct, frozen=True, order=True):
         return f"{self.role}/{self.index}"
 
 
-class Choice(Struct, frozen=True):
-    """The pods that the words of a command name: by role, index and rank, of which any may be missing."""
-
-    role: str = ""
-    index: int | None = None
-    rank: int | None = None
-
-    def fits(self, place: Place) -> bool:
-        """Return True if the place is one of those that are named."""
-        role, index, rank = self.role or place.role, self.index, self.rank
-        return role == place.role and index in (None, place.index) and rank in (None, place.rank)
-
-
-def choose(word: str | None, rank: int | None, places: Iterable[Place]) -> Choice:
-    """Return the choice of `ROLE`, `ROLE/INDEX` or a rank among the places of a job. Raises `InputError` if it names
-    none of them. The check is left out if no place is known."""
-    role, slash, index = (word or "").partition("/")
-    known = sorted(places, key=lambda place: (place.role, place.index))
-    choice = Choice(role, int(index) if index.isdecimal() else None, rank)
-    if known and (not any(map(choice.fits, known)) or bool(slash) != index.isdecimal()):
-        raise InputError([_no_such_pod(word, rank, known)])
-    return choice
-
-
-def _no_such_pod(word: str | None, rank: int | None, known: Sequence[Place]) -> Problem:
-    names = [place.name for place in known]
-    if rank is None:
-        near = did_you_mean(word or "", [*{place.role: place for place in known}, *names])
-        return Problem(POD, word, "the job has no such pod", near or f"its pods: {list_names(names, MOST)}")
-    ranked = [place for place in known if place.rank is not None]
-    reason = "no such pod has this rank" if ranked else "the launcher assigns the ranks of this job"
-    return Problem("--rank", rank, reason, f"name a pod: {list_names([*map(str, ranked)] or names, MOST)}")
+def chosen(word: str | None, rank: int | None, known: Sequence[Place]) -> list[Place]:
+    """Return the known places that `ROLE`, `ROLE/INDEX` or a rank names; all without them. Raises `InputError` if there
+    are none."""
+    found = [each for each in known if word in (None, each.role, each.name) and rank in (None, each.rank)]
+    if known and not found:
+        fix = f"its pods: {list_names([*map(str, known)], MOST)}"
+        if rank is not None:
+            raise InputError([Problem("--rank", rank, "no such pod has this rank", fix)])
+        names = dict.fromkeys([*(each.role for each in known), *(each.name for each in known)])
+        raise InputError([Problem(POD, word, "the job has no such pod", did_you_mean(word or "", [*names]) or fix)])
+    return found
 
 
 def _planned(record: Record | None) -> Experiment | None:
@@ -119,20 +98,3 @@ def containers_of(pod: Body) -> list[str]:
     """Return the names of the containers, first the main one, and those of the steps before it."""
     spec = mapping(pod.get("spec"))
     return [str(each.get("name")) for field in ("containers", "initContainers") for each in mappings(spec.get(field))]
-
-
-def only_pod(snapshot: Snapshot, word: str | None, rank: int | None) -> Body:
-    """Return the pod that runs at the place that the words name. Raises `CommandLineError` if they name several places,
-    `ClusterError` if no pod runs there."""
-    ranks, known = first_ranks(snapshot.record), known_places(snapshot)
-    fitting = list(filter(choose(word, rank, known).fits, known))
-    if len(fitting) > 1:
-        names = list_names([place.name for place in fitting], MOST)
-        raise CommandLineError(f"{word} has {len(fitting)} pods", f"name one of them: {names}")
-    phases = {
-        str(mapping(pod.get("status")).get("phase")): pod for pod in snapshot.pods if place_of(pod, ranks) in fitting
-    }
-    if "Running" not in phases:
-        state = list_names(phases) or "it does not exist"
-        raise ClusterError(f"the pod {fitting[0]} does not run: {state}", "`trainform status` shows why")
-    return phases["Running"]
