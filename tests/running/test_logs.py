@@ -104,6 +104,14 @@ def test_the_first_to_fail_comes_first() -> None:
     ]
 
 
+def test_the_output_of_the_step_that_failed() -> None:
+    body = running(0, {"waiting": {"reason": "PodInitializing"}})
+    body["status"]["initContainerStatuses"] = [{"name": "code", "restartCount": 0, "state": ended(1, "03")}]
+    assert names(selection(failed=True).sources([body])) == [("worker/0", "code", False)]
+    body["status"]["initContainerStatuses"] = [{"name": "code", "state": {"waiting": {}}, "lastState": ended(1, "03")}]
+    assert names(selection(failed=True).sources([body])) == [("worker/0", "code", True)]
+
+
 def test_only_a_container_that_has_run_has_output() -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff"}}
     crashing = {"waiting": {"reason": "CrashLoopBackOff"}}
@@ -144,7 +152,7 @@ def many(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         yield server
 
 
-def print_all(lines: Lines, *, follow: bool = False, **parts: Any) -> Snapshot:
+def print_all(lines: Lines, *, follow: bool = False, whole: bool = True, **parts: Any) -> Snapshot:
     snapshot = read(Target("bert", environment()), PLENTY)
     chosen = Selection(known_places(snapshot), first_ranks(snapshot.record), **parts)
 
@@ -152,7 +160,7 @@ def print_all(lines: Lines, *, follow: bool = False, **parts: Any) -> Snapshot:
         logs = Logs(snapshot.target, chosen, lines.show, lines.notes.append)
         return await logs.print(chosen.sources(snapshot.pods), follow=follow)
 
-    assert asyncio.run(run())
+    assert asyncio.run(run()) == whole
     return snapshot
 
 
@@ -240,3 +248,26 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
     # the watch of the pods may end as the server ends one
     assert lines.notes[-1:] in ([], ["connected again"])
     assert many.most >= number
+
+
+def test_a_job_that_may_not_be_read_is_followed_until_its_pods_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with the role `view`, which may not read the jobs of Volcano."""
+    lines, body, output = Lines(), running(0), Output((0, "step 0"))
+
+    def end() -> None:
+        while not lines.found:
+            time.sleep(LATE)
+        output.add(1, "step 1")
+        output.ended = True
+        body["status"] |= {"phase": "Succeeded"}
+        body["status"]["containerStatuses"][0]["state"] = ended(0, "30")
+
+    objects = ApiObjects([recorded("bert", 1), bert(), body], forbidden=frozenset({"jobs"}))
+    with LogServer(objects, {body["metadata"]["name"]: output}).serving() as url, ThreadPoolExecutor() as threads:
+        use(tmp_path / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
+        threads.submit(end)
+        print_all(lines, follow=True, whole=False)
+    assert lines.of("worker/0") == ["step 0", "step 1"]
+    assert lines.notes[-1].startswith("the pods have ended, and the job may start new ones: this account has no perm")
