@@ -13,7 +13,9 @@ from trainform.cluster.phases import Phase
 from trainform.running.model import Cause, End, Failure, Fault, JobStatus, Reason
 from trainform.running.waiting import CODES
 
-SHORT = "the nodes have room for 64 h100 now, and the job needs 128 h100 (8 of 16 pods fit, the largest free node has 8)"
+SHORT = (
+    "the nodes have room for 64 h100 now, and the job needs 128 h100 (8 of 16 pods fit, the largest free node has 8)"
+)
 GANG_SHORT = Reason(
     "gang-short", SHORT, CODES["gang-short"][1], holders=(Holder("vision/sdxl-lora-462f70", "32", "research", 0),)
 )

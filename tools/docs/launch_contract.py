@@ -31,7 +31,7 @@ ENDING = (
     "Standard error itself passes at once and unchanged. Without `awk`, `tee`, `mktemp`, `mkfifo` or a writable folder "
     "(`/tmp`, `/dev/shm`) the job runs, and the status has no message.",
     "The containers of `entrypoint` and of roles without ranks have `terminationMessagePolicy: FallbackToLogsOnError`: "
-    "the end of their log, with nothing masked. Steps of `prepare` have no message: see `trainform logs STACK --failed`.",
+    "the end of their log, with nothing masked. Steps of `prepare` have none: `trainform logs STACK --failed`.",
 )
 
 RULES = (
