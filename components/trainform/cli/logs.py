@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
-POD = "ROLE[/INDEX]"
-PodArgument = Annotated[str | None, argument(POD, "Pods of a role, or one of them. Default: all.")]
+PodArgument = Annotated[str | None, argument("ROLE[/INDEX]", "Pods of a role, or one of them. Default: all.")]
 RankOption = Annotated[int | None, option("N", "Only the pod with this rank, not that of a process.", "--rank", min=0)]
 FailedOption = Annotated[bool, typer.Option("--failed", help="Only pods that failed, the first to fail first.")]
 FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends; wait for its pods.")]

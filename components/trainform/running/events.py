@@ -22,8 +22,6 @@ from trainform.running.pods import first_ranks, known_places, place_of
 from trainform.running.read import event_time
 from trainform.running.snapshot import Snapshot, container_statuses, name_of, text_at
 
-POD = "Pod"
-
 
 class Entry(Struct, frozen=True):
     """Something that happened, once or several times.
@@ -88,7 +86,7 @@ def _entries(snapshot: Snapshot) -> list[Entry]:
     known |= {name_of(pod): place_of(pod, ranks) for pod in snapshot.pods}
     groups = defaultdict[tuple[str, str], list[Entry]](list)
     for entry in (*_facts(snapshot), *_events(snapshot)):
-        place = known.get(entry.object.removeprefix(f"{POD} "))
+        place = known.get(entry.object.removeprefix("Pod "))
         role, own = (entry.object, entry.object) if place is None else (place.role, str(place))
         if entry.at:
             groups[role, entry.what].append(structs.replace(entry, object=own))
@@ -130,16 +128,15 @@ def _facts(snapshot: Snapshot) -> Iterator[Entry]:
                 end = mapping(value_at(container, f"{state}.terminated"))
                 code, at = end.get("exitCode"), text_at(end, "finishedAt")
                 what = f"{container.get('name')} ended ({end.get('reason')}, exit code {code})"
-                yield Entry(at, f"{POD} {name_of(pod)}", what, warning=bool(code))
+                yield Entry(at, f"Pod {name_of(pod)}", what, warning=bool(code))
 
 
 def _events(snapshot: Snapshot) -> Iterator[Entry]:
     for event in snapshot.events:
         last = event_time(event)
-        first = event.get("firstTimestamp") or event.get("eventTime") or last
         count = max(value_at(event, "series.count") or 0, event.get("count") or 0, 1)
         yield Entry(
-            str(first),
+            str(event.get("firstTimestamp") or event.get("eventTime") or last),
             f"{text_at(event, 'involvedObject.kind')} {text_at(event, 'involvedObject.name')}",
             text_at(event, "reason"),
             " ".join(text_at(event, "message").split()),

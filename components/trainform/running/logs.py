@@ -15,7 +15,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform.backends.backend import value_at
 from trainform.cluster.phases import ENDED_PODS, pod_state
 from trainform.cluster.streams import ClusterStreams
 from trainform.errors import ClusterError, InputError, Problem, list_names
@@ -55,14 +54,13 @@ class Source:
         self.changed.set()
 
 
-Line = tuple[datetime, Source, str]
-"""The time of a line, its container, and its text."""
+Line = tuple[datetime, Source, str]  # its time, its container and its text
 
 
 class Selection(Struct, frozen=True):
     """The output to show. places: of the pods. ranks: `first_ranks` of the job. step: the name of a container, None for
-    the main one, and with `failed` the one that failed. previous: of the run before the last restart. failed: of the
-    last run that failed, one pod after the other. since: RFC 3339. tail: lines of each container."""
+    the main one. previous: of the run before the last restart. failed: of the last run that failed, one pod after the
+    other. since: RFC 3339. tail: lines of each container."""
 
     places: Collection[Place]
     ranks: Mapping[str, int]
@@ -74,14 +72,12 @@ class Selection(Struct, frozen=True):
 
     def source(self, pod: Body) -> Source | None:
         """Return the source of a pod; None if it has none in the selection."""
-        place, known = place_of(pod, self.ranks), containers_of(pod)
-        names = known if self.step is None else [self.step]
-        if place not in self.places or names[0] not in known:
+        place, names = place_of(pod, self.ranks), containers_of(pod)
+        name = names[0] if self.step is None else self.step
+        if place not in self.places or name not in names:
             return None
-        runs = [(name, state) for state in ("state", "lastState") for name in names if self.failed]
-        failed = (run for run in runs if value_at(_container_status(pod, run[0]), f"{run[1]}.terminated.exitCode"))
-        name, state = next(failed, (names[0], ""))
-        return Source(pod, place, name, previous=self.previous or state == "lastState")
+        runs_again = self.failed and "terminated" not in mapping(_container_status(pod, name).get("state"))
+        return Source(pod, place, name, previous=self.previous or runs_again)
 
     def sources(self, pods: Sequence[Body]) -> list[Source]:
         """Return the sources of the pods, with `failed` the first to fail first: a cause comes before its cascade.
@@ -116,14 +112,13 @@ class Logs:
             refused = [source for source in sources if source.refused]
             if refused:
                 await asyncio.to_thread(refuse_simulated, self._target, refused[0].node)
-                texts = [f"{source.place}: {source.refused}" for source in refused]
-                self._note(f"not read: {list_names(texts, MOST_NAMED)}")
+                self._note(f"not read: {list_names([f'{each.place}: {each.refused}' for each in refused], MOST_NAMED)}")
             if follow:
                 self._sources = {source.uid: source for source in sources}
-                return await self._follow_job() and not refused
-            return not refused
+                await self._follow_job()
         finally:
             await self._streams.close()
+        return not refused
 
     async def _read(self, sources: Sequence[Source]) -> None:
         """Show the output that is there. With `tail: 0` the last line is read too: `-f` goes on there."""
@@ -161,9 +156,8 @@ class Logs:
 
     # --- follow
 
-    async def _follow_job(self) -> bool:
-        """Show what the containers print, also in pods that come later, until the job has ended. Return False if it
-        could not be read, and only its pods have ended."""
+    async def _follow_job(self) -> None:
+        """Show what the containers print, also in pods that come later, until the job has ended."""
         lost, unread = False, ""
         try:
             async with asyncio.TaskGroup() as group:
@@ -184,8 +178,7 @@ class Logs:
         except* (OSError, ClusterError) as errors:  # such as a closed standard output
             raise errors.exceptions[0] from None
         if unread:
-            self._note(f"the pods have ended, and the job may start new ones: {unread}")
-        return not unread
+            raise ClusterError(f"the pods have ended; whether the job starts new ones is unknown: {unread}")
 
     def _update(self, pods: Sequence[Body], group: asyncio.TaskGroup) -> None:
         """Take over the states of the pods, and follow new ones."""

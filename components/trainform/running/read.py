@@ -66,9 +66,8 @@ def require_pods(snapshot: Snapshot) -> None:
     if PODS in snapshot.not_read:
         raise ClusterError(snapshot.not_read[PODS], "ask the platform team for the permission")
     if snapshot.job is None and not snapshot.pods and JOB not in snapshot.not_read:
-        experiment, environment = snapshot.target.experiment, snapshot.target.environment.name
         fix = "`pulumi up -s STACK` deploys it; `trainform stacks` lists what is deployed"
-        raise ClusterError(f"{experiment} is not deployed in {environment}", fix)
+        raise ClusterError(f"{snapshot.target.experiment} is not deployed in {snapshot.target.environment.name}", fix)
 
 
 def refuse_simulated(target: Target, node: str) -> None:
