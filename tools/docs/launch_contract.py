@@ -29,9 +29,9 @@ ENDING = (
     f"Values of variables from Secrets (`{MASKED}` has their names) are `***` there, if they have at least six "
     "characters. Other spellings, such as base64, are not replaced.",
     "Standard error itself passes at once and unchanged. Without `awk`, `tee`, `mktemp`, `mkfifo` or a writable folder "
-    "(`/tmp`, `/dev/shm`) the job runs, and the status has no message.",
-    "The containers of `entrypoint` and of roles without ranks have `terminationMessagePolicy: FallbackToLogsOnError`: "
-    "the end of their log, with nothing masked. Steps of `prepare` have none: `trainform logs STACK --failed`.",
+    "(`/tmp`, `/dev/shm`) the job runs the same, and the status has no message.",
+    "Other containers (`entrypoint`, roles without ranks) have `terminationMessagePolicy: FallbackToLogsOnError`: the "
+    "end of their log, with nothing masked.",
 )
 
 RULES = (
