@@ -29,8 +29,8 @@ ENDING = (
     f"Values of variables from Secrets (`{MASKED}` has their names) are `***` there, if they have six characters.",
     "Standard error itself passes at once and unchanged. Without `awk`, `tee`, `mktemp`, `mkfifo` or a writable folder "
     "(`/tmp`, `/dev/shm`) the job runs the same, and the status has no message.",
-    "Other containers (`entrypoint`, roles without ranks) have `terminationMessagePolicy: FallbackToLogsOnError`: the "
-    "end of their log, with nothing masked.",
+    "Main containers without it (`entrypoint`, roles without ranks) have `terminationMessagePolicy: "
+    "FallbackToLogsOnError`: the end of their log, with nothing masked. Steps of `prepare` leave no message.",
 )
 
 RULES = (
