@@ -136,13 +136,13 @@ def failure_of(snapshot: Snapshot) -> Failure | None:
     if not ends:
         return _of_deleted_pods(snapshot)
     last = max(end.at for end, *_ in ends)
-    ends = sorted(
-        (each for each in ends if _seconds(each[0], last) <= SAME_ATTEMPT), key=lambda each: order_of(each[0])
-    )
+    of_attempt = (each for each in ends if (seconds_between(each[0].at, last) or 0) <= SAME_ATTEMPT)
+    ends = sorted(of_attempt, key=lambda each: order_of(each[0]))
     end, note, (step, _) = ends[0][0], "", order_of(ends[0][0])
-    first = [each for each in ends if order_of(each[0])[0] == step and _seconds(end, each[0].at) <= SAME_TIME]
-    first.sort(key=lambda each: each[1])
-    later = [_seconds(end, each[0].at) for each in ends if each not in first]
+    after = [(seconds_between(end.at, each[0].at) or 0, each) for each in ends]
+    same = (each for seconds, each in after if order_of(each[0])[0] == step and seconds <= SAME_TIME)
+    first = sorted(same, key=lambda each: each[1])
+    later = [seconds for seconds, each in after if each not in first]
     gone = total - sum(text_at(pod, "metadata.creationTimestamp") <= end.at for pod in snapshot.pods)
     if end.cause in CASCADE and gone > 0:
         end, note = structs.replace(end, fault=None), f"missing: {gone} of {total} pods, which may have failed first"
@@ -154,11 +154,6 @@ def failure_of(snapshot: Snapshot) -> Failure | None:
         cascade_seconds=max(later, default=0),
         note=note,
     )
-
-
-def _seconds(end: End, later: str) -> int:
-    """Return the seconds from an end to a later time; 0 if one of them is unknown."""
-    return seconds_between(end.at, later) or 0
 
 
 def order_of(end: End) -> tuple[int, str]:
