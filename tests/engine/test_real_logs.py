@@ -150,19 +150,11 @@ def stopped_api_server(sandbox: Sandbox) -> Iterator[None]:
     process.kill()
     process.wait()
     yield
-    again = subprocess.Popen(command, env=environ, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    STARTED.append(again)
+    with Path(recorded.log).open("a") as log:  # by which `down` finds and ends it
+        STARTED.append(subprocess.Popen(command, env=environ, cwd=folder, stdout=log, stderr=log))
 
 
 STARTED: list[subprocess.Popen[bytes]] = []
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_process_stays() -> Iterator[None]:
-    yield
-    for process in STARTED:
-        process.kill()
-        process.wait()
 
 
 def test_follow_over_a_restart_of_the_api_server_to_the_end_of_the_job(
