@@ -17,6 +17,7 @@ from tests.cli.test_stacks import follow
 from tests.cluster.test_client import use
 from tests.deployed.test_overview import environment, job, of_job, recorded
 from tests.running.jobs import container, of_role, snapshot
+from tests.running.test_read import event, identified
 from tests.support.api_objects import ApiObjects
 from tests.support.samples import JOB
 from tests.support.websites import website
@@ -77,6 +78,19 @@ def test_the_same_as_data(project: Path) -> None:
     assert isinstance(status, JobStatus)
     assert (status.phase, status.pods[0].name) == ("running", found["pods"][0]["name"])
     assert run("status", "bert.dev", "--output", "markdown")[1].startswith("## bert.dev: running")
+
+
+def test_a_job_that_ended_by_its_preemption(project: Path, objects: ApiObjects) -> None:
+    body = job("bert", "Terminated")
+    body["status"]["conditions"] = [{"status": "Terminated", "lastTransitionTime": "2026-11-22T10:02:10Z"}]
+    objects.bodies = [recorded("bert"), body]
+    assert trainform.status("bert.dev").fault is None
+    pod = identified(of_job("bert", 0), "pod-0")
+    objects.bodies += [event(pod, "Evict", "2026-11-22T10:02:01Z")]
+    found = trainform.status("bert.dev")
+    assert (found.phase, found.fault, found.message) == ("failed", "queue", "preempted at 2026-11-22 10:02 UTC")
+    body["status"]["retryCount"] = 1
+    assert trainform.status("bert.dev").fault is None, "it may have been restarted after that"
 
 
 def test_what_may_not_be_read_is_named(project: Path, objects: ApiObjects) -> None:
@@ -190,7 +204,7 @@ def test_the_text_of_reasons_and_of_a_failure() -> None:
         "    held by training/hog: 8 a800 (queue default, priority 100)",
         "    fix     wait for training/hog",
         "",
-        "Why attempt 1 failed",
+        "Last failure or restart",
         "  bert-1f3a9c-worker-1: Rank 1: exception (exit code 1), fault: workload; 31",
         "  others ended within 40 s.",
         "    Traceback (most recent call last):",

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.cli.running import run
 from tests.cli.test_status import objects, project
 from tests.deployed.test_overview import job, of_job, recorded
 from tests.support.api_objects import ApiObjects
 from trainform.cli.status_text import headline
-from trainform.cli.wait import Goal, exit_code
-from trainform.cluster.phases import Phase
+from trainform.cli.wait import Goal, exit_code, with_cause
+from trainform.cluster.phases import Phase, PodState
 from trainform.running import watch
-from trainform.running.model import Cause, End, Failure, Fault, JobStatus, Reason
+from trainform.running.model import Cause, End, Failure, Fault, JobStatus, PodStatus, Reason
 
 __all__ = ["objects", "project"]
 JOB = "resnet-1f3a9c"
@@ -48,7 +49,7 @@ def status(phase: Phase, **parts: Any) -> JobStatus:
         (status(Phase.UNKNOWN), "succeeded", None),
         (status(Phase.FAILED, fault=Fault.WORKLOAD), "succeeded", 4),
         (status(Phase.FAILED, fault=Fault.WORKLOAD), "running", 4),
-        (status(Phase.FAILED), "succeeded", 4),
+        (status(Phase.FAILED), "succeeded", 7),
         (status(Phase.FAILED, fault=Fault.PLATFORM), "succeeded", 7),
         (status(Phase.FAILED, fault=Fault.QUEUE), "succeeded", 7),
         (status(Phase.FAILED, fault=Fault.USER), "succeeded", 7),
@@ -59,6 +60,36 @@ def status(phase: Phase, **parts: Any) -> JobStatus:
 )
 def test_the_exit_code(found: JobStatus, goal: Goal, code: int | None) -> None:
     assert exit_code(found, goal, JOB) == code
+
+
+def failed(phase: Phase, state: PodState = PodState.FAILED, end: End = RAISED) -> JobStatus:
+    """A job of which one pod has an end."""
+    pod = PodStatus("worker-1", "worker", 1, 1, "node-1", state, "", 0, "", "", end=end)
+    return status(phase, failure=Failure(("worker-1",), (1,), end), pods=(pod,))
+
+
+CLOSED = End(Cause.COMMUNICATION, None, 1, None, "RuntimeError: Connection closed by peer", "")
+LOST = status(Phase.FAILED, failure=Failure((), (), note="pods were deleted (Terminated at 14:02 UTC)"))
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "fault", "end"),
+    [
+        ([failed(Phase.ENDING)], failed(Phase.FAILED, end=CLOSED), Fault.WORKLOAD, RAISED),
+        ([failed(Phase.RESTARTING, PodState.RESTARTING), status(Phase.ENDING)], LOST, Fault.WORKLOAD, RAISED),
+        ([failed(Phase.ENDING, end=CLOSED)], LOST, None, None),
+        ([failed(Phase.ENDING), status(Phase.RUNNING)], LOST, None, None),  # a restart
+        ([failed(Phase.ENDING, PodState.ENDING)], LOST, None, None),  # it ran again after this end
+    ],
+)
+def test_the_cause_that_was_seen_before_its_pod_was_deleted(
+    before: list[JobStatus], last: JobStatus, fault: Fault | None, end: End | None
+) -> None:
+    seen = None
+    for found in [*before, last]:
+        given, seen = with_cause(found, seen)
+    assert given.failure is not None
+    assert (given.fault, given.failure.end) == (fault, end)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +106,11 @@ def test_the_exit_code(found: JobStatus, goal: Goal, code: int | None) -> None:
             status(Phase.FAILED, failure=Failure(("worker/3", "worker/5"), (3, 5), RAISED)),
             "Rank 3 or 5: exception (exit code 1), fault: workload. ValueError: loss is nan",
         ),
+        (
+            status(Phase.FAILED, failure=Failure(("worker/1",), (1,), structs.replace(CLOSED, container="data"))),
+            "Rank 1: communication in data (exit code 1), fault: unknown. RuntimeError: Connection closed by peer",
+        ),
+        (LOST, "Pods were deleted (Terminated at 14:02 UTC)."),
     ],
 )
 def test_the_reason_is_one_line(found: JobStatus, text: str) -> None:

@@ -179,7 +179,13 @@ FAILURES = [
         Fault.PLATFORM,
         1,
     ),
-    Labelled("a peer that never came", [failed(0, 1, 600, PEERS)], (0,), Cause.COMMUNICATION, Fault.PLATFORM),
+    Labelled(
+        "a peer that never came",
+        [failed(0, 1, 600, PEERS), of_role("worker", 1, "Pending", None)],
+        (0,),
+        Cause.COMMUNICATION,
+        Fault.PLATFORM,
+    ),
     Labelled(
         "a module that the image lacks",
         [failed(0, 1, 4, MODULE), failed(1, 1, 5, MODULE)],

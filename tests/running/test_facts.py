@@ -40,6 +40,10 @@ def test_nodes_queues_and_what_the_pods_name(facts_of: Any) -> None:
     assert found.live.missing == (f"ConfigMap/{JOB.plan.job}-launch",)
     assert (found.position, found.nodes, found.live.not_read) == (None, frozenset(), {})
     assert "Secret/hf" in facts_of(snapshot(JOB), ApiObjects(objects[:3])).live.missing
+    assert f"{JOB.plan.job}-svc" in str(pods_of(JOB)), "Volcano adds it to each pod, and makes it itself"
+    assert facts_of(snapshot(JOB, pods=pods_of(JOB)), ApiObjects(objects)).live.missing == found.live.missing
+    of_pods = snapshot(JOB, pods=pods_of(JOB), job=None, not_read={"job": "forbidden"})
+    assert facts_of(of_pods, ApiObjects(objects)).live.missing == found.live.missing
 
 
 def test_what_may_not_be_read_is_named(facts_of: Any) -> None:

@@ -63,11 +63,11 @@ def test_the_cascade_is_folded() -> None:
 
 def test_an_init_container_that_fails() -> None:
     said = "trainform: https://git.example.com/vision has no commit 1f3a9c\n"
-    made = container(terminated=terminated(1, 20, said))
+    made = container(terminated=terminated(1, 20, said)) | {"name": "code"}
     waits = container(waiting={"reason": "PodInitializing"})
     end = end_of(of_role("worker", 0, "Failed", initContainerStatuses=[made], containerStatuses=[waits]))
     assert end is not None
-    assert (end.cause, end.message) == (Cause.EXIT, said.rstrip())
+    assert (end.cause, end.message, end.container) == (Cause.EXIT, said.rstrip(), "code")
 
 
 def test_the_attempt_that_ended() -> None:
@@ -78,7 +78,7 @@ def test_the_attempt_that_ended() -> None:
     pods = [of_role("worker", index, containerStatuses=[each]) for index, each in enumerate((old, new))]
     found = failure_of(snapshot(pods))
     assert found is not None
-    assert (found.ranks, found.cascade, found.attempt) == ((1,), 0, 3)
+    assert (found.ranks, found.cascade) == ((1,), 0)
 
 
 def restarted(**status: Any) -> dict[str, Any]:
@@ -94,7 +94,10 @@ def test_an_attempt_whose_pods_were_deleted() -> None:
         {"status": "Restarting", "lastTransitionTime": "2026-11-22T10:02:00Z"},
     ]
     found = failure_of(snapshot([of_role("worker", 0)], job=restarted(retryCount=1, conditions=conditions)))
-    assert found == Failure((), (), note="attempt 1: its pods were deleted at 10:02 UTC")
+    assert found == Failure((), (), note="pods were deleted (Restarting at 10:02 UTC)")
+    conditions += [{"status": each, "lastTransitionTime": at(180)} for each in ("Running", "Terminated")]
+    found = failure_of(snapshot([], "Terminated", job=restarted(conditions=conditions)))
+    assert found == Failure((), (), note="pods were deleted (Terminated at 10:03 UTC)"), "the last condition counts"
     assert failure_of(snapshot([of_role("worker", 0)])) is None
     assert failure_of(snapshot([], job=job("bert", "Running"))) is None
 
@@ -103,8 +106,80 @@ def test_the_words_of_a_job_whose_pods_are_gone() -> None:
     said = f"jobset failed due to reaching max number of restarts (first failed job: {JOB_NAME}-worker-0)"
     condition = {"type": "Failed", "status": "True", "message": said, "lastTransitionTime": at(120)}
     found = failure_of(snapshot([], job=restarted(restarts=2, conditions=[condition])))
+    assert found == Failure((), (), note=f"{said}; pods were deleted (Failed at 10:02 UTC)")
+
+
+def test_a_job_that_took_too_long() -> None:
+    """The Job controller deletes the pods."""
+    said = "Job was active longer than specified deadline"
+    condition = {"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": said}
+    found = status_of(snapshot([], "Failed", job=restarted(conditions=[condition | {"lastTransitionTime": at(120)}])))
+    assert found.failure is not None and found.failure.end is not None
+    assert (found.failure.end.cause, found.failure.end.message) == (Cause.DEADLINE, said)
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "cause"),
+    [
+        (
+            2,
+            "usage: train.py [-h] [--backend {nccl,gloo}]\ntrain.py: error: unrecognized arguments: --rdzv",
+            Cause.EXIT,
+        ),
+        (3, "bert-worker-0:71:71 [0] NCCL INFO cudaDriverVersion 12040\nNCCL version 2.21.5+cuda12.4", Cause.EXIT),
+        (3, "[rank0]:[W1127 ProcessGroupNCCL.cpp:1496] Warning: destroy_process_group() was not called", Cause.EXIT),
+        (1, raised("FileNotFoundError: [Errno 2] No such file or directory: '/data/gloo.bin'"), Cause.EXCEPTION),
+        (1, raised("ValueError: unknown backend 'gloo2'"), Cause.EXCEPTION),
+        (1, raised("RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] EOF"), Cause.COMMUNICATION),
+        (1, raised("RendezvousTimeoutError"), Cause.COMMUNICATION),
+    ],
+)
+def test_words_about_communication_are_no_failure_of_it(code: int, said: str, cause: Cause) -> None:
+    end = end_of(failed(0, code, 60, said))
+    assert end is not None
+    assert end.cause == cause
+
+
+def test_another_process_that_was_killed_over_memory_is_no_cause() -> None:
+    """The kubelet reports OOMKilled if any process of the container was, such as a worker of the data loader."""
+    end = end_of(failed(0, 1, 60, LOSS, "OOMKilled"))
+    assert end is not None
+    assert (end.cause, end.exit_code) == (Cause.EXCEPTION, 1)
+
+
+def test_a_cascade_whose_cause_is_deleted_has_no_fault() -> None:
+    lost = raised("RuntimeError: [./gloo/transport/tcp/pair.cc:534] Connection closed by peer")
+    found = failure_of(snapshot([failed(0, 1, 62, lost)], "Terminated"))
+    assert found is not None and found.end is not None
+    assert (found.end.cause, found.end.fault) == (Cause.COMMUNICATION, None)
+    assert found.note == "missing: 1 of 2 pods, which may have failed first"
+    again = of_role("worker", 1)
+    again["metadata"]["creationTimestamp"] = at(70)
+    found = failure_of(snapshot([failed(0, 1, 62, lost), again]))
     assert found is not None
-    assert (found.attempt, found.note) == (3, f"{said}; attempt 3: its pods were deleted at 10:02 UTC")
+    assert found.note == "missing: 1 of 2 pods, which may have failed first", "it was made again"
+    found = failure_of(snapshot([failed(0, 3, 62)], "Terminated"))
+    assert found is not None and found.end is not None
+    assert (found.end.fault, found.note) == (Fault.WORKLOAD, "")
+
+
+def with_sidecar(main: dict[str, Any], other: dict[str, Any], phase: str = "Running") -> dict[str, Any]:
+    """A pod with a second container, whose status comes first."""
+    body = of_role("worker", 0, phase, containerStatuses=[{**other, "name": "log-shipper"}, main])
+    body["spec"]["containers"].append({"name": "log-shipper"})
+    return body
+
+
+def test_the_main_container_comes_before_a_sidecar() -> None:
+    shipper, runs = container(terminated=terminated(3, 3)), container(running={"startedAt": at(0)})
+    assert end_of(with_sidecar(runs, shipper)) is None
+    assert status_of(snapshot([with_sidecar(runs, shipper), of_role("worker", 1)])).phase == "running"
+    end = end_of(with_sidecar(container(terminated=terminated(1, 70, raised("MemoryError"))), shipper, "Failed"))
+    assert end is not None
+    assert (end.cause, end.container) == (Cause.OOM, "")
+    end = end_of(with_sidecar(container(terminated=terminated(0, 70)), shipper, "Failed"))
+    assert end is not None
+    assert (end.exit_code, end.container) == (3, "log-shipper")
 
 
 def test_the_status_has_the_failure_and_its_fault() -> None:

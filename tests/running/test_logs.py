@@ -104,6 +104,12 @@ def test_the_first_to_fail_comes_first() -> None:
     ]
 
 
+def test_a_step_that_failed_has_the_output() -> None:
+    body = running(0, {"waiting": {"reason": "PodInitializing"}})
+    body["status"] |= {"phase": "Failed", "initContainerStatuses": [{"name": "code", "state": ended(1, "05")}]}
+    assert names(selection(failed=True).sources([body])) == [("worker/0", "code", False)]
+
+
 def test_only_a_container_that_has_run_has_output() -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff"}}
     crashing = {"waiting": {"reason": "CrashLoopBackOff"}}

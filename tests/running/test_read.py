@@ -83,6 +83,7 @@ def test_what_belongs_to_the_recorded_job_is_read(read: Any) -> None:
         event(gang(UID), "Unschedulable", "2026-11-22T09:02:00Z"),
         event(bert(), "ExecuteAction", "2026-11-22T09:01:00Z", "Normal"),
         event(older, "BackOff", "2026-11-22T08:00:00Z"),
+        event(identified(pods[1], "before"), "Evict", "2026-11-22T08:59:00Z"),  # of a job with the same name
     ]
     objects = [record, bert(), *pods, older, gang(UID), gang("other", "other"), queue("vision"), *claims, *events]
     found = read(ApiObjects(objects))

@@ -101,10 +101,14 @@ def test_a_job_that_has_ended() -> None:
     assert (part.phase, part.message) == ("succeeded", "not all of its pods have succeeded")
 
 
-def test_a_job_that_a_person_has_stopped() -> None:
+def test_a_job_that_was_aborted() -> None:
+    """By `vcctl job suspend`, or by the policy `AbortJob`."""
     found = status_of(snapshot([], job=ended("Aborted")))
-    assert (found.phase, found.fault) == ("failed", Fault.USER)
+    assert (found.phase, found.fault) == ("failed", None)
     assert "vcctl job resume" in found.message
+    raised = container(terminated={"exitCode": 1})
+    found = status_of(snapshot([of_role("worker", 0, "Failed", containerStatuses=[raised])], job=ended("Aborted")))
+    assert (found.phase, found.fault) == ("failed", Fault.WORKLOAD)
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ ENDING = (
     "characters. Other spellings, such as base64, are not replaced.",
     "Standard error itself passes at once and unchanged. Without `awk`, `tee`, `mktemp`, `mkfifo` or a writable folder "
     "(`/tmp`, `/dev/shm`) the job runs the same, and the status has no message.",
-    "Other containers (`entrypoint`, roles without ranks) have `terminationMessagePolicy: FallbackToLogsOnError`: the "
-    "end of their log, with nothing masked.",
+    "Main containers without it (`entrypoint`, roles without ranks) have `terminationMessagePolicy: "
+    "FallbackToLogsOnError`: the end of their log, with nothing masked. Steps of `prepare` leave no message.",
 )
 
 RULES = (

@@ -78,7 +78,7 @@ def headline(found: JobStatus) -> str:
 
 def _failures(found: JobStatus) -> Section:
     failure = found.failure
-    title = "Why it failed" if failure is None or found.phase in ENDED else f"Why attempt {failure.attempt} failed"
+    title = "Why it failed" if found.phase in ENDED else "Last failure or restart"
     return Section(title, () if failure is None else (_failure(failure),))
 
 
@@ -100,10 +100,11 @@ def _either(names: Sequence[object]) -> str:
 
 
 def _cause(end: End) -> str:
-    """Return an end in words: `exception (exit code 1), fault of the workload`."""
+    """Return an end in words: `exit in data (exit code 1), fault: workload`."""
     code = "" if end.exit_code is None else f"exit code {end.exit_code}"
     known = _joined([code, "" if end.signal is None else f"signal {end.signal}"])
-    return f"{end.cause}{f' ({known})' if known else ''}, fault: {end.fault}"
+    where = f" in {end.container}" if end.container else ""
+    return f"{end.cause}{where}{f' ({known})' if known else ''}, fault: {end.fault or 'unknown'}"
 
 
 def _pods(found: JobStatus) -> Iterator[Block]:

@@ -7,15 +7,17 @@ import contextlib
 from typing import Annotated, Literal
 
 import typer
+from msgspec import structs
 
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, option, seconds_of
 from trainform.cli.jobs import target_of
-from trainform.cli.status_text import headline
+from trainform.cli.status_text import TROUBLE, headline
 from trainform.cluster.phases import Phase
 from trainform.console.lines import echo
 from trainform.console.secrets import masked_lines
 from trainform.errors import ClusterError
-from trainform.running.model import Fault, JobStatus
+from trainform.running.failure import CASCADE
+from trainform.running.model import Failure, Fault, JobStatus
 from trainform.running.read import JOB, PODS
 from trainform.running.snapshot import Target
 from trainform.running.status import status_of_target
@@ -39,8 +41,8 @@ def command(
     Each change of its phase or its reason is a line. The command goes on while the cluster does not answer. A suspended
     job, and a preempted one that waits again, can still reach the goal.
 
-    Exit code: 0, 4 if the workload failed, 5 if the job never fits, 6 after the timeout, 7 if something else ended the
-    job (preemption, platform, a person) or it is gone; 1 if its status cannot be read, 2 for wrong arguments.
+    Exit code: 0, 4 if the workload failed, 5 if the job never fits, 6 after the timeout, 7 if something else or unknown
+    ended the job (preemption, platform, a person) or it is gone; 1 if its status cannot be read, 2 for wrong arguments.
     """
     seconds = None if timeout is None else seconds_of("--timeout", timeout)
     raise typer.Exit(asyncio.run(_wait(target_of(word, environment), goal, seconds)))
@@ -50,10 +52,11 @@ async def _wait(target: Target, goal: Goal, seconds: float | None) -> int:
     """Print each change until the wait ends; return the exit code."""
     job, shown = "", list[object]()
     code: int | None = None
+    seen: Failure | None = None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             async for found, error in after_changes(target, _read):
-                job = job if job else found.job
+                job, (found, seen) = job if job else found.job, with_cause(found, seen)
                 change = [found.job, found.phase, bool(error), *(reason.code for reason in found.reasons[:1])]
                 if change != shown:
                     why = error if error else headline(found)
@@ -75,6 +78,19 @@ def _read(target: Target) -> JobStatus:
     return found
 
 
+def with_cause(found: JobStatus, seen: Failure | None) -> tuple[JobStatus, Failure | None]:
+    """Return the status; if its fault is unknown, with the cause that was seen before its pod was deleted. seen: that
+    cause since pods ran last; also returned."""
+    end = None if found.failure is None else found.failure.end
+    if found.phase in (Phase.QUEUED, Phase.STARTING, Phase.RUNNING):
+        seen = None
+    elif end and end.cause not in CASCADE and any(pod.end == end and pod.state in TROUBLE for pod in found.pods):
+        seen = found.failure
+    if found.phase is Phase.FAILED and found.fault is None and seen and seen.end:
+        found = structs.replace(found, failure=seen, fault=seen.end.fault)
+    return found, seen
+
+
 def exit_code(found: JobStatus, goal: Goal, job: str) -> int | None:
     """Return the exit code of a wait for the job object of this name; None while the goal can still be reached."""
     if found.job != job or found.phase is Phase.GONE:
@@ -82,5 +98,5 @@ def exit_code(found: JobStatus, goal: Goal, job: str) -> int | None:
     if found.phase in (goal, Phase.SUCCEEDED):
         return 0
     if found.phase is Phase.FAILED:
-        return WORKLOAD if found.fault in (None, Fault.WORKLOAD) else OTHER
+        return WORKLOAD if found.fault is Fault.WORKLOAD else OTHER
     return NEVER if any(reason.never for reason in found.reasons) else None

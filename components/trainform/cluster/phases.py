@@ -159,7 +159,7 @@ def pod_state(body: Any) -> PodState:
         return PodState.ENDING
     if not mapping(pod.get("spec")).get("nodeName"):
         return PodState.WAITING
-    return _state_of_containers(mappings(status.get("containerStatuses"))) if phase == "Running" else PodState.STARTING
+    return _state_of_main(pod) if phase == "Running" else PodState.STARTING
 
 
 def _is_lost(status: Mapping[str, Any]) -> bool:
@@ -170,12 +170,12 @@ def _is_lost(status: Mapping[str, Any]) -> bool:
     return ready.get("status") == "False" and containers.get("status") == "True" and not gates
 
 
-def _state_of_containers(statuses: list[dict[str, Any]]) -> PodState:
-    """Return the state of a pod with a started container. One that has ended without an error runs no more, and need
-    not."""
-    states = [(mapping(each.get("state")), each.get("restartCount")) for each in statuses]
-    failed = any(mapping(state.get("terminated")).get("exitCode") for state, _ in states)
-    waits = any("waiting" in state for state, _ in states)
-    if failed or (waits and any(count for _, count in states)):
+def _state_of_main(pod: Mapping[str, Any]) -> PodState:
+    """Return the state of the main container, which is the first: sidecars may end as they like."""
+    main = next((each.get("name") for each in mappings(mapping(pod.get("spec")).get("containers"))), None)
+    statuses = mappings(mapping(pod.get("status")).get("containerStatuses"))
+    found = next((each for each in statuses if each.get("name") == main), {})
+    state = mapping(found.get("state"))
+    if mapping(state.get("terminated")).get("exitCode") or ("waiting" in state and found.get("restartCount")):
         return PodState.RESTARTING
-    return PodState.STARTING if waits else PodState.RUNNING
+    return PodState.STARTING if "waiting" in state else PodState.RUNNING

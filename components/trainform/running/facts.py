@@ -85,10 +85,10 @@ def review_of(snapshot: Snapshot) -> JobReview:
 
 
 def named_by_pods(snapshot: Snapshot) -> list[NamedObject]:
-    """Return the objects without which the pods cannot start, each once; of the templates of the job if there are no
-    pods yet."""
-    specs = [mapping(pod.get("spec")) for pod in snapshot.pods]
-    if not specs and snapshot.job is not None:
-        specs = [each.spec for each in templates_of(review_of(snapshot), snapshot.target.environment) or ()]
-    found = (named for spec in specs for named in named_objects(spec) if not named.optional)
-    return [*{(named.kind, named.name): named for named in found if named.kind in MADE_FIRST}.values()]
+    """Return the objects without which the pods cannot start, each once. Those that the operator adds are its own."""
+    templates = templates_of(review_of(snapshot), snapshot.target.environment) or ()
+    of_pods, of_job = (
+        {(each.kind, each.name): each for spec in specs for each in named_objects(spec) if not each.optional}
+        for specs in ([mapping(pod.get("spec")) for pod in snapshot.pods], [each.spec for each in templates])
+    )
+    return [each for key, each in of_job.items() if each.kind in MADE_FIRST and (not snapshot.pods or key in of_pods)]

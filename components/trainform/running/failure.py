@@ -7,15 +7,15 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import structs
 
 from trainform.backends.backend import value_at
 from trainform.cluster.live_drift import clock, seconds_between
-from trainform.cluster.phases import restarts_of_job
+from trainform.cluster.phases import PodState, pod_state, restarts_of_job
 from trainform.console.secrets import masked_lines
 from trainform.manifests.manifest import mapping, mappings
 from trainform.running.model import Cause, End, Failure, Fault
-from trainform.running.pods import Place, first_ranks, place_of
+from trainform.running.pods import containers_of, first_ranks, place_of, places
 from trainform.running.snapshot import Body, Snapshot, condition, container_statuses, name_of, text_at
 
 SAME_TIME = 2
@@ -23,8 +23,10 @@ SAME_TIME = 2
 SAME_ATTEMPT = 3600
 """Seconds between two ends of one attempt. Collectives that wait for a rank give up after 10 or 30 minutes."""
 
-_CASCADE = {Cause.EXIT: 1, Cause.COMMUNICATION: 2, Cause.TERMINATED: 3}
+_ORDER = {Cause.EXIT: 1, Cause.COMMUNICATION: 2, Cause.TERMINATED: 3}
 """Causes that may follow from another pod's, the later the surer. Of others the earliest end is the first."""
+CASCADE = (Cause.COMMUNICATION, Cause.TERMINATED)
+_FAILED = ("Failed", "Terminated", "Restarting")  # conditions
 
 # What the kubelet and controllers write: reasons of a pod, of its condition DisruptionTarget, and of a container.
 _OF_REASON: tuple[tuple[str, Cause, Fault], ...] = (
@@ -49,8 +51,8 @@ _OF_MESSAGE: tuple[tuple[str, Cause, Fault], ...] = (
     (r"No space left on device|Input/output error|Stale file handle", Cause.EXCEPTION, Fault.PLATFORM),
     (r"OutOfMemoryError|out of memory|\bMemoryError\b|bad_alloc", Cause.OOM, Fault.WORKLOAD),
     (
-        r"NCCL(?! INFO)|Dist(Backend|Network|Store)Error|Rendezvous|gloo|TCPStore|ConnectionError|BrokenPipeError"
-        r"|Connection(Reset|Refused|Aborted)Error|[Cc]onnection (reset|refused|closed)|[Hh]eartbeat time"
+        r"NCCL error|WorkNCCL|Dist(Backend|Network|Store)Error|Rendezvous\w*Error|gloo/transport|ConnectionError"
+        r"|BrokenPipe|Connection(Reset|Refused|Aborted)Error|[Cc]onnection (reset|refused|closed)|[Hh]eartbeat time"
         r"|hosts did not answer within|lost communication|DEADLINE_EXCEEDED",
         Cause.COMMUNICATION,
         Fault.PLATFORM,
@@ -58,17 +60,15 @@ _OF_MESSAGE: tuple[tuple[str, Cause, Fault], ...] = (
     (r"SignalException|got signal: 15", Cause.TERMINATED, Fault.PLATFORM),
     (r"can't open file|^trainform: the image has no", Cause.NOT_STARTED, Fault.USER),
 )
-_HEAD = "Traceback (most recent call last):"
 _ROOT = re.compile(r"torchrun: .*\bexitcode (-?\d+)")
 """The first line of a message: what torchrun reports of the process that failed first (`message.awk`)."""
-_NOT_FOUND = (126, 127)
 _SIGNALS = {int(each): each.name for each in signal.Signals}
 
 
 def end_of(pod: Body) -> End | None:
-    """Return the end of the pod's first container that ended with an error, or of the last one that was restarted in
-    place; None if there is none."""
-    container, status, disruption = _termination(pod)[0], mapping(pod.get("status")), condition(pod, "DisruptionTarget")
+    """Return how the pod ended, or the run before a restart in place; None if nothing ended with an error."""
+    name, container = _termination(pod)
+    status, disruption = mapping(pod.get("status")), condition(pod, "DisruptionTarget")
     disrupted = disruption.get("reason") if disruption.get("status") == "True" else ""
     known = _BY_REASON.get(str(status.get("reason"))) or _BY_REASON.get(str(disrupted))
     if not container and known is None:
@@ -77,27 +77,30 @@ def end_of(pod: Body) -> End | None:
     message = str(container.get("message") or status.get("message") or disruption.get("message") or "").rstrip("\n")
     root = _ROOT.match(message)
     number = _signal(container, code if root is None else int(root[1]))
-    known = known or _BY_REASON.get(str(container.get("reason")))
+    if container.get("reason") != "OOMKilled" or number == signal.SIGKILL:  # else it was one of its other processes
+        known = known or _BY_REASON.get(str(container.get("reason")))
     if known is None and number == signal.SIGKILL and text_at(pod, "metadata.deletionTimestamp"):
         known = _BY_SIGNAL[signal.SIGTERM]  # it did not end in time
     cause, fault = known or _cause(message, code, number)
     times = (str(each.get("lastTransitionTime", "")) for each in mappings(status.get("conditions")))
     at = str(container.get("finishedAt") or max(times, default=""))
-    name = None if number is None else _SIGNALS.get(number, str(number))
-    return End(cause, fault, code, name, masked_lines(message), at)
+    word = None if number is None else _SIGNALS.get(number, str(number))
+    return End(cause, fault, code, word, masked_lines(message), at, name)
 
 
-def _termination(pod: Body) -> tuple[Mapping[str, Any], int]:
-    """Return the state of the container whose end counts, empty if there is none, with the number of its attempt."""
-    for field, more in (("state", 1), ("lastState", 0)):
-        ends = [
-            (mapping(mapping(each.get(field)).get("terminated")), each.get("restartCount", 0) + more)
-            for each in container_statuses(pod)
-        ]
-        failed = [each for each in ends if each[0].get("exitCode")]
-        if failed:
-            return min(failed, key=lambda each: str(each[0].get("finishedAt", "")))
-    return {}, 1
+def _termination(pod: Body) -> tuple[str, Mapping[str, Any]]:
+    """Return the container whose end counts, and its state; empty if there is none. The main one ("") comes before all
+    others, which do not count while it runs."""
+    states = [
+        (str(each.get("name")), mapping(mapping(each.get(field)).get("terminated")))
+        for field in ("state", "lastState")
+        for each in container_statuses(pod)
+    ]
+    ends = [(name, state) for name, state in states if state.get("exitCode")]
+    own = [state for name, state in ends if name == containers_of(pod)[0]]
+    if own or pod_state(pod) is PodState.RUNNING:
+        return "", next(iter(own), {})
+    return min(ends, key=lambda each: str(each[1].get("finishedAt", "")), default=("", {}))
 
 
 def _signal(container: Mapping[str, Any], code: int | None) -> int | None:
@@ -109,7 +112,7 @@ def _signal(container: Mapping[str, Any], code: int | None) -> int | None:
 
 def _cause(message: str, code: int | None, number: int | None) -> tuple[Cause, Fault]:
     """Return the cause by what the program wrote, and by how it ended."""
-    raised = _HEAD in message
+    raised = "Traceback (most recent call last):" in message
     if number is not None and number != signal.SIGABRT and not raised:
         return _BY_SIGNAL.get(number, (Cause.SIGNAL, Fault.WORKLOAD))
     # of a traceback the error counts, and not code that it passed
@@ -120,70 +123,55 @@ def _cause(message: str, code: int | None, number: int | None) -> tuple[Cause, F
             return cause, fault
     if raised or number is not None:
         return Cause.EXCEPTION if raised else Cause.SIGNAL, Fault.WORKLOAD
-    return (Cause.NOT_STARTED, Fault.USER) if code in _NOT_FOUND else (Cause.EXIT, Fault.WORKLOAD)
+    return (Cause.NOT_STARTED, Fault.USER) if code in (126, 127) else (Cause.EXIT, Fault.WORKLOAD)
 
 
 # --- of the job
 
 
-class _Ended(Struct, frozen=True):
-    """The end of a pod."""
-
-    place: Place
-    name: str
-    end: End
-    attempt: int
-
-    def seconds_to(self, later: str) -> int:
-        """Return the seconds from it to a later time; 0 if one of them is unknown."""
-        return seconds_between(self.end.at, later) or 0
-
-
 def failure_of(snapshot: Snapshot) -> Failure | None:
-    """Return why the last attempt of the job failed that did; None if no pod has failed, and none was restarted."""
-    ranks = first_ranks(snapshot.record)
-    ends = [
-        _Ended(place_of(pod, ranks), name_of(pod), end, _termination(pod)[1])
-        for pod in snapshot.pods
-        if (end := end_of(pod)) is not None
-    ]
+    """Return why the job, or an attempt of it, failed last; None if no pod has failed, and none was restarted."""
+    ranks, total = first_ranks(snapshot.record), len(places(snapshot.record))
+    ends = [(end, place_of(pod, ranks), name_of(pod)) for pod in snapshot.pods if (end := end_of(pod)) is not None]
     if not ends:
         return _of_deleted_pods(snapshot)
-    last = max(each.end.at for each in ends)
-    ends = sorted((each for each in ends if each.seconds_to(last) <= SAME_ATTEMPT), key=lambda each: order_of(each.end))
-    earliest, step = ends[0], order_of(ends[0].end)[0]
-    first = [each for each in ends if order_of(each.end)[0] == step and earliest.seconds_to(each.end.at) <= SAME_TIME]
-    first.sort(key=lambda each: each.place)
-    later = [earliest.seconds_to(each.end.at) for each in ends if each not in first]
+    last = max(end.at for end, *_ in ends)
+    of_attempt = (each for each in ends if (seconds_between(each[0].at, last) or 0) <= SAME_ATTEMPT)
+    ends = sorted(of_attempt, key=lambda each: order_of(each[0]))
+    end, note, (step, _) = ends[0][0], "", order_of(ends[0][0])
+    after = [(seconds_between(end.at, each[0].at) or 0, each) for each in ends]
+    same = (each for seconds, each in after if order_of(each[0])[0] == step and seconds <= SAME_TIME)
+    first = sorted(same, key=lambda each: each[1])
+    later = [seconds for seconds, each in after if each not in first]
+    gone = total - sum(text_at(pod, "metadata.creationTimestamp") <= end.at for pod in snapshot.pods)
+    if end.cause in CASCADE and gone > 0:
+        end, note = structs.replace(end, fault=None), f"missing: {gone} of {total} pods, which may have failed first"
     return Failure(
-        pods=tuple(each.name for each in first),
-        ranks=tuple(each.place.rank for each in first if each.place.rank is not None),
-        end=earliest.end,
+        pods=tuple(name for _, _, name in first),
+        ranks=tuple(place.rank for _, place, _ in first if place.rank is not None),
+        end=end,
         cascade=len(later),
         cascade_seconds=max(later, default=0),
-        attempt=restarts_of_job(mapping(value_at(snapshot.job, "status"))) + earliest.attempt,
+        note=note,
     )
 
 
 def order_of(end: End) -> tuple[int, str]:
     """Return the key that sorts ends: a cause before its cascade, then the earlier one."""
-    return _CASCADE.get(end.cause, 0), end.at
+    return _ORDER.get(end.cause, 0), end.at
 
 
 def _of_deleted_pods(snapshot: Snapshot) -> Failure | None:
-    """Return what the job object says of an attempt whose pods the operator has deleted, and when; None if none
-    were."""
+    """Return what the job object says last of a failure or a restart whose pods are deleted; None if there was none."""
     status = mapping(value_at(snapshot.job, "status"))
-    failed = next((each for each in mappings(status.get("conditions")) if _is_failure(each)), {})
-    attempt = restarts_of_job(status) + (bool(failed) and not snapshot.pods)
-    if not attempt:
+    true = [each for each in mappings(status.get("conditions")) if each.get("status") != "False"]
+    words = [(str(each.get("type", each.get("status"))), each) for each in true]  # Volcano's have no type
+    word, found = next((each for each in words[::-1] if each[0] in _FAILED), ("", dict[str, Any]()))
+    if not restarts_of_job(status) and (snapshot.pods or not found):
         return None
-    at, said = str(failed.get("lastTransitionTime", "")), masked_lines(str(failed.get("message", "")))
-    deleted = f"attempt {attempt}: its pods were deleted{f' at {clock(at, snapshot.read_at)}' if at else ''}"
-    return Failure((), (), attempt=attempt, note="; ".join(filter(None, [said, deleted])))
-
-
-def _is_failure(found: Mapping[str, Any]) -> bool:
-    """Return True for a condition `Failed` or a restart: Volcano's have a phase in `status`, others a type."""
-    kind, status = found.get("type"), found.get("status")
-    return status in ("Failed", "Restarting") or (kind == "Failed" and status == "True")
+    at, said = str(found.get("lastTransitionTime", "")), masked_lines(str(found.get("message", "")))
+    known, deleted = _BY_REASON.get(str(found.get("reason"))), "pods were deleted"
+    deleted += f" ({word} at {clock(at, snapshot.read_at)})" if at else ""
+    if known is not None:
+        return Failure((), (), End(*known, None, None, said, at), note=deleted)
+    return Failure((), (), note=f"{said}; {deleted}" if said else deleted)

@@ -59,8 +59,8 @@ Line = tuple[datetime, Source, str]  # its time, its container and its text
 
 class Selection(Struct, frozen=True):
     """The output to show. places: of the pods. ranks: `first_ranks` of the job. step: the name of a container, None for
-    the main one. previous: of the run before the last restart. failed: of the last run that failed, one pod after the
-    other. since: RFC 3339. tail: lines of each container."""
+    the main one, and with `failed` that which failed. previous: of the run before the last restart. failed: of the last
+    run that failed, one pod after the other. since: RFC 3339. tail: lines of each container."""
 
     places: Collection[Place]
     ranks: Mapping[str, int]
@@ -72,8 +72,8 @@ class Selection(Struct, frozen=True):
 
     def source(self, pod: Body) -> Source | None:
         """Return the source of a pod; None if it has none in the selection."""
-        place, names = place_of(pod, self.ranks), containers_of(pod)
-        name = names[0] if self.step is None else self.step
+        place, names, end = place_of(pod, self.ranks), containers_of(pod), end_of(pod) if self.failed else None
+        name = self.step or (end is not None and end.container) or names[0]
         if place not in self.places or name not in names:
             return None
         runs_again = self.failed and "terminated" not in mapping(_container_status(pod, name).get("state"))

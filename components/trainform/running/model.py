@@ -36,22 +36,23 @@ class Cause(StrEnum):
 
 
 class End(Struct, frozen=True):
-    """The end of a container. exit_code, signal: None if unknown. message: its termination message, masked, which is
-    the first traceback or the last lines; "" if it left none. at: RFC 3339."""
+    """The end of a container. fault, exit_code, signal: None if unknown. message: its termination message, masked,
+    which is the first traceback or the last lines; "" if it left none. at: RFC 3339. container: a step of `prepare` or
+    a sidecar; "" for the main one."""
 
     cause: Cause
-    fault: Fault
+    fault: Fault | None
     exit_code: int | None
     signal: str | None
     message: str
     at: str
+    container: str = ""
 
 
 class PodStatus(Struct, frozen=True):
     """A pod. index: in its role. rank: None for a role without ranks, and where only the launcher knows it. reason: why
     it does not run, in the words of the kubelet or the scheduler (`ContainerCreating`). node: "" before it has one.
-    started: its first container. end: of its last container that ended with an error, also of one that has been
-    restarted in place."""
+    started: its first container. end: None if nothing ended with an error; also of a run before a restart in place."""
 
     name: str
     role: str
@@ -90,17 +91,15 @@ class Reason(Struct, frozen=True):
 
 class Failure(Struct, frozen=True):
     """Why a job failed. pods: the first that failed, several if their clocks cannot tell; none if they were deleted.
-    end: of the first of them. cascade: how many others ended after it, within `cascade_seconds`. attempt: that it
-    ended, 1 is the first."""
+    end: of the first of them. cascade: how many others ended after it, within `cascade_seconds`."""
 
     pods: tuple[str, ...]
     ranks: tuple[int, ...]
     end: End | None = None
     cascade: int = 0
     cascade_seconds: int = 0
-    attempt: int = 1
     note: str = ""
-    """A remark on what is not known, such as `attempt 1: its pods were deleted at 14:02 UTC`."""
+    """A remark on what is not known, such as `missing: 1 of 2 pods, which may have failed first`."""
 
 
 class Cost(Struct, frozen=True):

@@ -29,13 +29,13 @@ from trainform.manifests.objects import pod_selector
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.project import require_project
-from trainform.running.snapshot import Body, Snapshot, Target
+from trainform.running.snapshot import Body, Snapshot, Target, text_at
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 WARNINGS = {"fieldSelector": "type=Warning"}
 MOST_OUTPUTS, OUTPUT_SECONDS = 32, 1.0
 RECORD, JOB, PODS, GANG, QUEUE, EVENTS, CLAIMS = "record", "job", "pods", "gang", "queue", "events", "claims"
-OUTPUTS = "outputs"
+OUTPUTS, CREATED = "outputs", "metadata.creationTimestamp"
 """The parts that `Snapshot.not_read` names."""
 _GANGS = {  # the collection of gangs by admission, and their kind in events
     defaults.VOLCANO: (QUEUE_API, "podgroups", "PodGroup"),
@@ -117,7 +117,7 @@ class _Reads:
         )
         gang = _gang_of(gangs or (), job, own)
         objects = [each for each in (job, gang, queue, *found.claims, *own) if each is not None]
-        around = _events_of(objects, [*(events or ()), *(more or ())], found.name)
+        around = _events_of(objects, [*(events or ()), *(more or ())], found.name, text_at(job, CREATED))
         parts = {"pods": own, "gang": gang, "queue": queue, "events": around, "outputs": last or {}}
         return structs.replace(found, **parts, not_read=self._not_read)
 
@@ -156,7 +156,8 @@ class _Reads:
         places = [place for backend in backends for place in job_collections(backend, self._space)]
         selector = labelled(pod_selector(self._target.experiment), defaults.REVISION_LABEL)
         listed = each(lambda place: self._list(place, "jobs", selector), places)
-        return max((body for found in listed for body in found if not _owners(body)), key=_created, default=None)
+        own = (body for found in listed for body in found if not _owners(body))
+        return max(own, key=lambda body: text_at(body, CREATED), default=None)
 
     def _gangs(self, admission: str) -> list[Body]:
         if admission not in _GANGS:
@@ -210,10 +211,6 @@ def _revision(body: Body) -> str:
     return str(mapping(_metadata(body).get("labels")).get(defaults.REVISION_LABEL, ""))
 
 
-def _created(body: Body) -> str:
-    return str(_metadata(body).get("creationTimestamp", ""))
-
-
 def _owners(body: Body) -> set[str]:
     return {str(owner.get("uid")) for owner in mappings(_metadata(body).get("ownerReferences"))}
 
@@ -224,21 +221,18 @@ def _gang_of(gangs: Iterable[Body], job: Body | None, pods: Iterable[Body]) -> B
     names = {str(mapping(_metadata(pod).get("annotations")).get(GROUP_ANNOTATION)) for pod in pods}
     names |= {str(_metadata(job).get("name"))}
     own = [gang for gang in gangs if uid in _owners(gang) or _metadata(gang).get("name") in names]
-    return max(own, key=lambda gang: (_waits(gang), _created(gang)), default=None)
+    waits = ("", "Pending", "Inqueue")
+    return max(own, key=lambda gang: (text_at(gang, "status.phase") in waits, text_at(gang, CREATED)), default=None)
 
 
-def _waits(gang: Body) -> bool:
-    return mapping(gang.get("status")).get("phase") in (None, "Pending", "Inqueue")
-
-
-def _events_of(objects: Iterable[Body], events: Iterable[Body], job: str) -> list[Body]:
+def _events_of(objects: Iterable[Body], events: Iterable[Body], job: str, created: str) -> list[Body]:
     """Return each event of these objects, of the job, and of objects between it and its pods, oldest first. job: its
-    name, also if the object could not be read; "" if it is unknown."""
+    name, also if the object could not be read; "" if it is unknown. created: an earlier job may have had its name."""
     uids = {_metadata(body).get("uid") for body in objects}
 
     def belongs(event: Body) -> bool:
         of = mapping(event.get("involvedObject"))
-        named = str(of.get("name", ""))
+        named = str(of.get("name", "")) if event_time(event) >= created else ""
         return of.get("uid") in uids or (job != "" and (named == job or named.startswith(f"{job}-")))
 
     found = {str(_metadata(event).get("uid")): event for event in events if belongs(event)}
@@ -248,7 +242,7 @@ def _events_of(objects: Iterable[Body], events: Iterable[Body], job: str) -> lis
 def event_time(event: Body) -> str:
     """Return the time at which an event was last seen (RFC 3339)."""
     series = mapping(event.get("series"))
-    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), _created(event))
+    times = (series.get("lastObservedTime"), *map(event.get, ("lastTimestamp", "eventTime")), text_at(event, CREATED))
     return next((str(time) for time in times if time), "")
 
 

@@ -19,15 +19,14 @@ from trainform.running.failure import end_of, failure_of
 from trainform.running.model import Cost, Fault, JobStatus, PodStatus
 from trainform.running.pods import first_ranks, place_of
 from trainform.running.read import JOB, PODS, read, target_of_stack
-from trainform.running.snapshot import Body, Snapshot, Target
+from trainform.running.snapshot import Body, Snapshot, Target, container_statuses
 from trainform.spec.environment import hourly_cost
 
 SECONDS = 5.0
 WAITS = frozenset({Phase.QUEUED, Phase.STARTING, Phase.RESTARTING})
 """Phases that have reasons."""
 MOST_NODES = 3  # that a line names
-STOPPED = "a person has stopped it, as `vcctl job suspend` does; `vcctl job resume` runs it again"
-CONTAINERS = ("initContainerStatuses", "containerStatuses")
+STOPPED = "it was aborted, as by `vcctl job suspend`; `vcctl job resume` runs it again"
 
 
 def status(stack: str) -> JobStatus:
@@ -42,11 +41,14 @@ def status_of_target(target: Target) -> JobStatus:
     """Read the objects of the job, and return its status."""
     snapshot = read(target, SECONDS, outputs=True)
     found = status_of(snapshot)
-    if found.phase not in WAITS:
+    if found.phase not in WAITS | {Phase.FAILED}:
         return found
     from trainform.running.facts import read_facts  # they import the arithmetic of reviews
     from trainform.running.waiting import preemption, reasons
 
+    if found.phase is Phase.FAILED:
+        evicted = "" if found.fault or found.restarts else preemption(snapshot)
+        return structs.replace(found, message=evicted, fault=Fault.QUEUE, failure=None) if evicted else found
     facts = read_facts(snapshot, SECONDS)
     return structs.replace(
         found,
@@ -67,7 +69,6 @@ def status_of(snapshot: Snapshot) -> JobStatus:
     here = [pod for pod in pods if pod.state is not PodState.FAILED]
     needed = needed_pods(job, snapshot.gang)
     failure = None if phase in (Phase.SUCCEEDED, Phase.GONE) else failure_of(snapshot)
-    fault = None if failure is None or failure.end is None else failure.end.fault
     return JobStatus(
         read_at=snapshot.read_at,
         stack=target.stack,
@@ -82,7 +83,7 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         phase=phase,
         phase_from_job=phase in ENDED and not pods,
         message=_message(snapshot, phase, outcome, pods),
-        fault=None if phase is not Phase.FAILED else Fault.USER if outcome.word == "stopped" else fault,
+        fault=failure.end.fault if phase is Phase.FAILED and failure and failure.end else None,
         failure=failure,
         pods=pods,
         needed=needed if needed else len(here),
@@ -154,8 +155,7 @@ def _pods(snapshot: Snapshot) -> tuple[PodStatus, ...]:
 
 def _pod(body: Body, ranks: Mapping[str, int], outputs: Mapping[str, str]) -> PodStatus:
     metadata, status, place = mapping(body.get("metadata")), mapping(body.get("status")), place_of(body, ranks)
-    statuses = [each for field in CONTAINERS for each in mappings(status.get(field))]
-    state, name = pod_state(body), str(metadata.get("name", ""))
+    state, name, statuses = pod_state(body), str(metadata.get("name", "")), container_statuses(body)
     return PodStatus(
         name=name,
         role=place.role,
