@@ -54,7 +54,7 @@ class Row(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and each environment's error."""
+    """The rows by environment and experiment, and each environment's error, also if only a part was not read."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]
@@ -66,13 +66,16 @@ def overview(environments: Sequence[Environment], seconds: float) -> Overview:
     reads = start_threads(lambda environment: _rows(environment, seconds), environments, AT_ONCE)
     for environment, read in zip(environments, reads, strict=True):
         try:
-            rows += read.result()
+            found, refused = read.result()
+            rows += found
+            not_read |= {environment.name: refused} if refused else {}
         except TrainformError as error:
             not_read[environment.name] = error
     return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read)
 
 
-def _rows(environment: Environment, seconds: float) -> list[Row]:
+def _rows(environment: Environment, seconds: float) -> tuple[list[Row], NotReadError | None]:
+    """Return the rows, and the error of the jobs or pods that may not be read."""
     with contextlib.closing(ClusterApi(environment.cluster.context, seconds)) as api:
         refuse_another(api, environment)
         found = [
@@ -81,7 +84,7 @@ def _rows(environment: Environment, seconds: float) -> list[Row]:
             if each.environment == environment.name  # several environments may share a namespace
         ]
         live = _Live(api, environment.namespace.name, found) if found else None
-        return [_row(each, environment, live) for each in found]
+        return [_row(each, environment, live) for each in found], None if live is None else live.refused
 
 
 def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | None) -> Row:
@@ -115,11 +118,14 @@ class _Live:
         places = [place for name in sorted(names) for place in job_collections(BACKENDS[name], namespace)]
 
         def listed(path: str) -> list[Any] | None:
+            kind = path.rpartition("/")[2]
             try:
-                return api.find_all(path, "list what is deployed", parameters=labelled())
-            except NotReadError:
+                return api.find_all(path, f"list {kind} of the namespace {namespace}", parameters=labelled())
+            except NotReadError as error:
+                self.refused = error
                 return None
 
+        self.refused: NotReadError | None = None
         self._pods: dict[Job, Counter[PodState]] | None = None
         pods, *jobs = each(listed, [path_of("Pod", namespace), *places])
         self._unread = None in jobs
@@ -133,12 +139,10 @@ class _Live:
 
     def job(self, record: Record, experiment: str) -> tuple[Phase, str]:
         """Return the phase of the job object, and its creation time."""
-        body = self._jobs.get(record.job)
-        if body is None and self._unread:
-            return Phase.UNKNOWN, ""
+        body = self._jobs.get(record.job, {} if self._unread else None)
         pods = None if self._pods is None else self._pods[experiment, record.revision]
         phase = phase_of(body, pods, admission=record.admission)
-        return phase, "" if body is None else str(body["metadata"].get("creationTimestamp", ""))
+        return phase, str(mapping(mapping(body).get("metadata")).get("creationTimestamp", ""))
 
 
 def _job_of(pod: Any) -> Job:
