@@ -11,7 +11,7 @@ from msgspec import structs
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
 from trainform.cluster.live_drift import seconds_between
-from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
+from trainform.cluster.phases import ENDED, ENDED_PODS, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
 from trainform.console.sections import counted, listed
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.manifest import mapping, mappings
@@ -63,6 +63,7 @@ def status_of(snapshot: Snapshot) -> JobStatus:
     phase, outcome = _phase(snapshot, pods), _outcome(snapshot)
     started = min((pod.started for pod in pods if pod.started), default="")
     ended = outcome.at if phase in ENDED else ""
+    until = ended or (snapshot.read_at if any(pod.state not in ENDED_PODS for pod in pods) else "")
     accelerators = {} if record is None else dict(sorted(accelerators_of_roles(record.experiment.get("roles")).items()))
     here = [pod for pod in pods if pod.state is not PodState.FAILED]
     needed = needed_pods(job, snapshot.gang)
@@ -92,14 +93,12 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         started=started,
         ended=ended,
         accelerators=accelerators,
-        cost=_cost(snapshot, accelerators, started, ended),
+        cost=_cost(snapshot, accelerators, seconds_between(started, until)),
         not_read=snapshot.not_read,
     )
 
 
 def _phase(snapshot: Snapshot, pods: tuple[PodStatus, ...]) -> Phase:
-    if JOB in snapshot.not_read and not pods:
-        return Phase.UNKNOWN
     job: Body | None = {} if JOB in snapshot.not_read else snapshot.job
     counts = None if PODS in snapshot.not_read else Counter(pod.state for pod in pods)
     return phase_of(job, counts, snapshot.gang, snapshot.admission)
@@ -120,10 +119,11 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
     lost = sorted({pod.node for pod in pods if pod.state is PodState.LOST})
     not_read = listed([*snapshot.not_read]) if snapshot.not_read else ""
     rules = (
-        (phase is Phase.GONE and not recorded, f"no `pulumi up` has deployed {snapshot.target.experiment}"),
+        (phase is Phase.GONE and not recorded, "it is not deployed; `pulumi up` deploys it"),
         (phase is Phase.GONE, f"the recorded job {recorded} is not in the cluster"),
         (lost != [], f"no report from {', '.join(lost[:MOST_NODES])} any more: what runs there is unknown"),
-        (phase is Phase.UNKNOWN, f"{not_read} could not be read"),
+        (phase is Phase.UNKNOWN, f"{'its pods have ended, and ' if pods else ''}{not_read} could not be read"),
+        (phase is Phase.SUSPENDED, "`trainform resume` and `pulumi up` start its pods again"),
         (outcome.word == "stopped", STOPPED),
         (
             phase is Phase.ENDING and outcome.at != "",
@@ -135,9 +135,8 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
     return next((text for holds, text in rules if holds), "")
 
 
-def _cost(snapshot: Snapshot, accelerators: Mapping[str, int], started: str, ended: str) -> Cost | None:
+def _cost(snapshot: Snapshot, accelerators: Mapping[str, int], seconds: int | None) -> Cost | None:
     hourly = hourly_cost(accelerators, snapshot.target.environment)
-    seconds = seconds_between(started, ended if ended else snapshot.read_at)
     if hourly is None or seconds is None:
         return None
     return Cost(round(float(hourly.amount) * seconds / 3600, 2), hourly.currency)
