@@ -1,4 +1,4 @@
-"""Room for pods on nodes: sums, and how many of one shape fit. Cordoned nodes do not count."""
+"""Room for pods on nodes: sums, and how many of one shape fit. Nodes that are cordoned or not ready do not count."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from trainform.cluster.facts import LiveNode
 from trainform.review.pod_limits import Jobs, Lack, Names, amount
 from trainform.review.pod_needs import Pods
 
+STATES = "node.kubernetes.io/"  # how taints begin that pass: a node is cordoned, not ready, or short of memory
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
 Groups = Sequence[tuple[Pods, int]]  # pods, and their number: those that start together, or all
 Rooms = Sequence[tuple[LiveNode, Amounts]]  # nodes that take pods, each with what is free on it
@@ -28,6 +29,12 @@ def rooms_of(nodes: Sequence[LiveNode], own: Set[str] | None) -> Rooms:
     return [(node, free(node)) for node in nodes if node.open]
 
 
+def _usable(node: LiveNode) -> LiveNode:
+    """Return the node as it is when it is neither cordoned nor not ready."""
+    taints = tuple(taint for taint in node.taints if not taint.get("key", "").startswith(STATES))
+    return structs.replace(node, open=True, taints=taints)
+
+
 def admitting(groups: Groups, rooms: Rooms) -> Rooms:
     """Return the nodes whose labels and taints let some of the pods on them."""
     return [room for room in rooms if any(pods.admitted_by(room[0]) for pods, _ in groups)]
@@ -42,14 +49,15 @@ def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack |
     """Return why the pods do not all start on the nodes: never, not now, or only a part of them."""
     pods, shut = [pods for need in jobs.needs for pods in need.pods], sum(not node.open for node in nodes)
     but = f" (cordoned nodes not counted: {shut})" if shut else ""
-    empty, now = rooms_of(nodes, None), rooms_of(nodes, jobs.own)
+    empty, now, whole = rooms_of(nodes, None), rooms_of(nodes, jobs.own), rooms_of([*map(_usable, nodes)], None)
     gang, every = [(each, each.gang) for each in pods], [(each, each.every) for each in pods]
     for each, count in gang:
         if count and not admitting([(each, count)], empty):
-            return Lack("never", f"{_kept_out(each, nodes)}{but}")
+            return Lack("later" if admitting([(each, count)], whole) else "never", f"{_kept_out(each, nodes)}{but}")
     short = _too_few(gang, (), empty)
     if short is not None:
-        return _lack(short, names, jobs, never=but)
+        verdict = "later" if _too_few(gang, (), whole) is None else "never"
+        return structs.replace(_lack(short, names, jobs, never=but), verdict=verdict)
     before = [(each, each.gang) for need in jobs.earlier for each in need.pods]
     for groups, rooms in ((gang, now), (every, empty), (every, now)):
         short = _too_few(groups, before if rooms is now else (), rooms)
