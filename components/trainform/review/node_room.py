@@ -29,12 +29,6 @@ def rooms_of(nodes: Sequence[LiveNode], own: Set[str] | None) -> Rooms:
     return [(node, free(node)) for node in nodes if node.open]
 
 
-def _usable(node: LiveNode) -> LiveNode:
-    """Return the node as it is when it is neither cordoned nor not ready."""
-    taints = tuple(taint for taint in node.taints if not taint.get("key", "").startswith(STATES))
-    return structs.replace(node, open=True, taints=taints)
-
-
 def admitting(groups: Groups, rooms: Rooms) -> Rooms:
     """Return the nodes whose labels and taints let some of the pods on them."""
     return [room for room in rooms if any(pods.admitted_by(room[0]) for pods, _ in groups)]
@@ -49,14 +43,17 @@ def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack |
     """Return why the pods do not all start on the nodes: never, not now, or only a part of them."""
     pods, shut = [pods for need in jobs.needs for pods in need.pods], sum(not node.open for node in nodes)
     but = f" (cordoned nodes not counted: {shut})" if shut else ""
-    empty, now, whole = rooms_of(nodes, None), rooms_of(nodes, jobs.own), rooms_of([*map(_usable, nodes)], None)
+    empty, now = rooms_of(nodes, None), rooms_of(nodes, jobs.own)
+    stay = (tuple(each for each in node.taints if not each.get("key", "").startswith(STATES)) for node in nodes)
+    whole = [structs.replace(node, open=True, taints=taints) for node, taints in zip(nodes, stay, strict=True)]
     gang, every = [(each, each.gang) for each in pods], [(each, each.every) for each in pods]
     for each, count in gang:
         if count and not admitting([(each, count)], empty):
-            return Lack("later" if admitting([(each, count)], whole) else "never", f"{_kept_out(each, nodes)}{but}")
+            waits = admitting([(each, count)], rooms_of(whole, None))
+            return Lack("later" if waits else "never", f"{_kept_out(each, nodes)}{but}")
     short = _too_few(gang, (), empty)
     if short is not None:
-        verdict = "later" if _too_few(gang, (), whole) is None else "never"
+        verdict = "later" if _too_few(gang, (), rooms_of(whole, None)) is None else "never"
         return structs.replace(_lack(short, names, jobs, never=but), verdict=verdict)
     before = [(each, each.gang) for need in jobs.earlier for each in need.pods]
     for groups, rooms in ((gang, now), (every, empty), (every, now)):
