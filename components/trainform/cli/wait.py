@@ -39,7 +39,7 @@ def command(
     Each change of its phase or its reason is a line. The command goes on while the cluster does not answer, an image or
     a Secret is missing, or `trainform suspend` applies, and when a preempted job waits again: set --timeout.
 
-    Exit code: 0, 4 if the workload failed, 5 if the job never fits the present nodes, queue and quota, 6 after the timeout, 7 if something else ended the
+    Exit code: 0, 4 if the workload failed, 5 if the job never fits, 6 after the timeout, 7 if something else ended the
     job (preemption, platform, a person) or it is gone; 1 if its status cannot be read, 2 for wrong arguments.
     """
     seconds = None if timeout is None else seconds_of("--timeout", timeout)

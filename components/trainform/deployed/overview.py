@@ -63,19 +63,16 @@ class Overview(Struct, frozen=True):
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
     """Read what is deployed in the environments, at the same time. seconds: the time for each answer."""
     rows, not_read = list[Row](), dict[str, TrainformError]()
-    reads = start_threads(lambda environment: _rows(environment, seconds), environments, AT_ONCE)
+    reads = start_threads(lambda environment: _rows(environment, seconds, not_read), environments, AT_ONCE)
     for environment, read in zip(environments, reads, strict=True):
         try:
-            found, refused = read.result()
-            rows += found
-            not_read |= {environment.name: refused} if refused else {}
+            rows += read.result()
         except TrainformError as error:
             not_read[environment.name] = error
     return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read)
 
 
-def _rows(environment: Environment, seconds: float) -> tuple[list[Row], NotReadError | None]:
-    """Return the rows, and the error of the jobs or pods that may not be read."""
+def _rows(environment: Environment, seconds: float, not_read: dict[str, TrainformError]) -> list[Row]:
     with contextlib.closing(ClusterApi(environment.cluster.context, seconds)) as api:
         refuse_another(api, environment)
         found = [
@@ -84,7 +81,10 @@ def _rows(environment: Environment, seconds: float) -> tuple[list[Row], NotReadE
             if each.environment == environment.name  # several environments may share a namespace
         ]
         live = _Live(api, environment.namespace.name, found) if found else None
-        return [_row(each, environment, live) for each in found], None if live is None else live.refused
+        if live is not None and live.refused:
+            reason = "; ".join(sorted(live.refused))
+            not_read[environment.name] = NotReadError(reason, "ask the platform team for the permission")
+        return [_row(each, environment, live) for each in found]
 
 
 def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | None) -> Row:
@@ -111,21 +111,21 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
 
 
 class _Live:
-    """The job objects and the pods of trainform in a namespace."""
+    """The job objects and the pods of trainform in a namespace. refused: what may not be read."""
 
     def __init__(self, api: ClusterApi, namespace: str, found: Iterable[DeploymentRecord]) -> None:
+        self.refused = set[str]()
         names = {each.record.backend for each in found if each.record is not None} & BACKENDS.keys()
         places = [place for name in sorted(names) for place in job_collections(BACKENDS[name], namespace)]
 
         def listed(path: str) -> list[Any] | None:
-            kind = path.rpartition("/")[2]
+            what = f"list {path.rpartition('/')[2]} of the namespace {namespace}"
             try:
-                return api.find_all(path, f"list {kind} of the namespace {namespace}", parameters=labelled())
+                return api.find_all(path, what, parameters=labelled())
             except NotReadError as error:
-                self.refused = error
+                self.refused.add(error.message)
                 return None
 
-        self.refused: NotReadError | None = None
         self._pods: dict[Job, Counter[PodState]] | None = None
         pods, *jobs = each(listed, [path_of("Pod", namespace), *places])
         self._unread = None in jobs

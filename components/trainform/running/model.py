@@ -104,8 +104,7 @@ class Failure(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """The cost since the first of the present pods started, by the prices of the environment. Pods that a restart has
-    deleted are not in it."""
+    """The cost since the first of the present pods started, by the prices of the environment."""
 
     amount: float
     currency: str

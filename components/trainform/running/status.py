@@ -11,7 +11,7 @@ from msgspec import structs
 from trainform.backends.backend import BACKENDS
 from trainform.backends.outcome import Outcome
 from trainform.cluster.live_drift import seconds_between
-from trainform.cluster.phases import ENDED, ENDED_PODS, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
+from trainform.cluster.phases import ENDED, Phase, PodState, needed_pods, phase_of, pod_state, restarts_of_job
 from trainform.console.sections import counted, listed
 from trainform.deployed.accelerators import accelerators_of_roles
 from trainform.manifests.manifest import mapping, mappings
@@ -63,9 +63,9 @@ def status_of(snapshot: Snapshot) -> JobStatus:
     phase, outcome = _phase(snapshot, pods), _outcome(snapshot)
     started = min((pod.started for pod in pods if pod.started), default="")
     ended = outcome.at if phase in ENDED else ""
-    until = ended or (snapshot.read_at if any(pod.state not in ENDED_PODS for pod in pods) else "")
     accelerators = {} if record is None else dict(sorted(accelerators_of_roles(record.experiment.get("roles")).items()))
     here = [pod for pod in pods if pod.state is not PodState.FAILED]
+    until = ended or (snapshot.read_at if any(pod.state is not PodState.SUCCEEDED for pod in here) else "")
     needed = needed_pods(job, snapshot.gang)
     failure = None if phase in (Phase.SUCCEEDED, Phase.GONE) else failure_of(snapshot)
     fault = None if failure is None or failure.end is None else failure.end.fault
