@@ -174,6 +174,14 @@ def test_what_no_other_stack_has_marked_is_deleted(folder: Path, destroy: Destro
     assert "trainform/theirs" in refused(destroy()), "a stack of another project"
 
 
+def test_a_state_by_which_the_namespace_would_be_deleted_is_refused(folder: Path, destroy: Destroy) -> None:
+    bind(folder, HERE, None)
+    add(folder, "Namespace", "ai-dev", None)
+    told = refused(destroy())
+    assert "STACK = hello.dev why: `pulumi destroy` would delete the namespace ai-dev with everything in it" in told
+    assert "fix: run `pulumi up -s hello.dev` first" in told
+
+
 def test_a_namespace_stays_and_the_command_that_deletes_it_is_shown(folder: Path, destroy: Destroy) -> None:
     bind(folder, HERE, None)
     add(folder, "Namespace", "ai-dev", None, retainOnDelete=True)

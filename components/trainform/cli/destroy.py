@@ -19,7 +19,7 @@ from trainform.project import require_project
 
 if TYPE_CHECKING:
     from trainform.cluster.api import ClusterApi
-    from trainform.deployed.state import StateCluster, StateJob
+    from trainform.deployed.state import StateCluster, StateJob, StateNamespace
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 # Options that select another stack or project: alone, with a value, or in a group of short options (`-ys STACK`). The
@@ -79,9 +79,9 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
     it, and the next `pulumi up` writes it into the state."""
     from trainform.cluster.api import ClusterApi
     from trainform.cluster.identity import identity_problem
-    from trainform.deployed.state import clusters_of, jobs_of
+    from trainform.deployed.state import clusters_of, jobs_of, namespaces_of
 
-    problems = list[Problem]()
+    problems = [_would_be_deleted(stack, each) for each in namespaces_of(exported) if not each.kept]
     for cluster in clusters_of(exported):
         if cluster.own_kubeconfig:
             note(f"note: not compared: the provider {cluster.name} has a kubeconfig of its own in the state", err=True)
@@ -102,6 +102,18 @@ def _compare(stack: str, exported: Mapping[str, Any], root: Path) -> None:
             problems += [] if problems else _other_stacks(stack, api, jobs, root)
     if problems:
         raise InputError(problems)
+
+
+def _would_be_deleted(stack: str, namespace: StateNamespace) -> Problem:
+    """Return the problem with a namespace in a state that an earlier version of trainform wrote."""
+    from trainform.spec.stack import STACK
+
+    reason = (
+        f"`pulumi destroy` would delete the namespace {namespace.name} with everything in it, jobs and kept claims "
+        "of other stacks too: the state is from an earlier trainform, which did not keep namespaces"
+    )
+    fix = f"run `pulumi up -s {stack}` first, which writes into the state that the namespace is kept"
+    return Problem(STACK, stack, reason, fix)
 
 
 def _show_what_stays(exported: Mapping[str, Any]) -> None:

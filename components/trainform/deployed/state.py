@@ -40,10 +40,11 @@ class StateJob(Struct, frozen=True, order=True):
 
 
 class StateNamespace(Struct, frozen=True):
-    """A namespace that the stack has created. cluster: the name of its provider."""
+    """A namespace that the stack has created. cluster: the name of its provider. kept: `pulumi destroy` retains it."""
 
     cluster: str
     name: str
+    kept: bool
 
 
 def clusters_of(exported: Mapping[str, Any]) -> list[StateCluster]:
@@ -84,7 +85,7 @@ def _provider(resource: Mapping[str, Any]) -> str:
 def namespaces_of(exported: Mapping[str, Any]) -> list[StateNamespace]:
     """Return the namespaces that trainform has created with the stack."""
     return [
-        StateNamespace(_provider(resource), str(metadata.get("name", "")))
+        StateNamespace(_provider(resource), str(metadata.get("name", "")), resource.get("retainOnDelete") is True)
         for resource, metadata in _owned_objects(exported)
         if resource.get("type") == NAMESPACE
     ]
