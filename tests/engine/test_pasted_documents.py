@@ -84,7 +84,7 @@ def newcomer_in(folder: Path) -> Iterator[Newcomer]:
     try:
         yield newcomer
     finally:
-        for name in ("sandbox", "prod"):
+        for name in ("sandbox", "prod", "rehearsals"):
             sandbox = newcomer.clone / ".trainform" / name
             subprocess.run([sys.executable, "-m", "trainform", "sandbox", "down", "--folder", str(sandbox)], check=True)
 

@@ -24,7 +24,7 @@ from tests.backends.trainer.samples import MPI_APART, TORCH, with_pods, with_spe
 from tests.engine.project import Project, Ran
 from tests.engine.test_rehearsals import CASES, PAIR, TRAIN, Case, formed
 from tests.engine.test_rehearsals_of_operators import NODE, ON, TORCHRUN
-from trainform.errors import ClusterError
+from trainform.errors import SandboxError
 from trainform.local.sandbox.control import down
 from trainform.local.sandbox.state import open_api, read_settings
 from trainform.running.failure import end_of
@@ -224,7 +224,7 @@ def test_the_cause_of_death(program: str, cause: Cause, message: str, real: Proj
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         ran = pool.submit(rehearse, real, "dies", experiment)
         while not ran.done():
-            with contextlib.suppress(ClusterError, OSError):
+            with contextlib.suppress(SandboxError, OSError):
                 found |= {end.message: end for end in ends(real)}
             time.sleep(0.2)
     assert "worker-1 failed" in ran.result().output

@@ -12,6 +12,7 @@ from msgspec import Struct
 from trainform.console.locking import hold
 from trainform.console.progress import Progress
 from trainform.errors import SandboxError
+from trainform.local.docker_daemon import docker_errors
 from trainform.local.sandbox.real.containers import IMAGES, Containers, start_container
 from trainform.local.toolchain.cache import cache_folder
 
@@ -102,8 +103,9 @@ def full_name(name: str) -> str:
 def importer(client: Any, node_image: str) -> Iterator[str]:
     """Yield a container in which containerd has the volume of the images. It waits for another one's end."""
     host = {"Binds": [f"{IMAGES}:/images"], "Tmpfs": {"/run": "rw,exec"}}
-    for left in client.containers(all=True, filters={"label": IMPORTER}):  # of a load that was killed
-        client.remove_container(left, force=True, v=True)
+    for left in client.containers(filters={"label": IMPORTER, "status": ["exited", "dead"]}):
+        with contextlib.suppress(*docker_errors()):  # what a killed load has left, another one may remove
+            client.remove_container(left, force=True, v=True)
     words = {"Entrypoint": ["/usr/lib/trainform/importer"], "Labels": {IMPORTER: ""}}
     body = {"Image": node_image, "HostConfig": host, "OpenStdin": True, "StdinOnce": True, **words}
     container = start_container(client, body)
