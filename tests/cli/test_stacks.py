@@ -161,8 +161,9 @@ def test_an_environment_that_is_not_reached_is_told_beside_the_others(project: P
     code, out, err = run("stacks")
     assert code == 1
     assert "bert" in out
-    assert "2 experiments, 16 a800, 33.60 USD/h; prod not read" in out
-    assert err.startswith("not read: the environment prod\n  cannot connect to the cluster of context prod-cluster")
+    assert "2 experiments, 16 a800, 33.60 USD/h; not read completely: prod" in out
+    reason = "cannot connect to the cluster of context prod-cluster"
+    assert err.startswith(f"not read completely: the environment prod\n  {reason}")
     assert "fix:" in err
 
 

@@ -68,7 +68,7 @@ def test_a_job_of_another_checkout_needs_no_stack(project: Path) -> None:
     code, out, _ = run("status", "mnist", "-e", "prod", "--output", "json")
     found = json.loads(out)
     assert (code, found["phase"], found["stack"]) == (0, "gone", "")
-    assert found["message"] == "no `pulumi up` has deployed mnist"
+    assert found["message"] == "it is not deployed; `pulumi up` deploys it"
 
 
 def test_the_same_as_data(project: Path) -> None:
@@ -151,8 +151,8 @@ def test_the_text_of_a_job_that_runs() -> None:
         "    queue   default",
         "    pods    2 of 2 placed, 1 restarting, 1 running",
         "    again   2 restarts",
-        "    size    16 a800, 67.20 USD so far",
-        "    time    created 2 h ago, runs for 2 h",
+        "    size    16 a800",
+        "    time    created 2 h ago, its pods run for 2 h (67.20 USD)",
         "",
         "Pods",
         "  pod       rank  state             restarts  last output  node",

@@ -60,7 +60,7 @@ def test_a_job_is_suspended_and_resumed(root: Path) -> None:
 @pytest.mark.parametrize(
     ("backend", "admission", "fix"),
     [
-        ("volcano", None, "vcctl job suspend -N sdxl-lora-"),
+        ("volcano", None, "vcctl job suspend -N JOB -n "),
         ("jobset", "kueue", "use `kubectl kueue stop workload NAME -n "),
     ],
 )

@@ -148,10 +148,18 @@ def test_the_time_is_up(project: Path) -> None:
 
 def test_a_job_that_is_not_deployed(project: Path) -> None:
     code, out, _ = run("wait", "mnist", "-e", "prod")
-    assert (code, out.split(" ", 1)[1]) == (7, "mnist gone: No `pulumi up` has deployed mnist.\n")
+    assert (code, out.split(" ", 1)[1]) == (7, "mnist gone: It is not deployed; `pulumi up` deploys it.\n")
+
+
+@pytest.mark.parametrize("pods", [[], [of_job("bert", 0, "Failed"), of_job("bert", 1, "Succeeded")]])
+def test_a_job_that_may_not_be_read_and_whose_pods_have_ended(pods: Any, project: Path, objects: ApiObjects) -> None:
+    objects.bodies, objects.forbidden = [recorded("bert"), *pods], frozenset({"jobs", "podgroups"})
+    code, out, err = run("wait", "bert.dev")
+    assert (code, "no permission to read the job" in err) == (1, True), err
+    assert out.split(" ", 2)[2].startswith("unknown: ")
 
 
 def test_without_rights_it_does_not_wait(project: Path, objects: ApiObjects) -> None:
     objects.forbidden = frozenset({"jobs", "pods"})
     code, _, err = run("wait", "bert.dev")
-    assert (code, "no permission to list pods" in err) == (1, True), err
+    assert (code, "no permission to read the job" in err) == (1, True), err

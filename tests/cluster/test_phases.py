@@ -35,7 +35,7 @@ def holds(*conditions: str) -> dict[str, Any]:
         # Volcano's controller reports Running as soon as enough pods were made, and the scheduler has no room
         (volcano("Running"), {W: 4}, "queued"),
         (volcano("Pending"), {}, "queued"),
-        ({}, {}, "queued"),
+        ({"metadata": {"name": "mnist"}}, {}, "queued"),
         (volcano("Pending"), {S: 4}, "starting"),
         (volcano("Running"), {R: 3, S: 1}, "starting"),
         (volcano("Running"), {R: 3, W: 1}, "starting"),
@@ -57,6 +57,7 @@ def holds(*conditions: str) -> dict[str, Any]:
         (holds("SuccessCriteriaMet"), {OK: 4}, "ending"),
         (holds("FailureTarget"), {BAD: 1}, "ending"),
         (holds("Running"), {OK: 4}, "ending"),
+        (holds("Running"), {BAD: 1, OK: 3}, "ending"),
         (holds("Running"), {E: 4}, "ending"),
         ({"metadata": {"deletionTimestamp": DELETED}}, {R: 4}, "ending"),
         (None, {E: 1}, "ending"),
@@ -67,7 +68,6 @@ def holds(*conditions: str) -> dict[str, Any]:
         (volcano("Restarting"), {}, "restarting"),
         (holds("Running"), {R: 3, A: 1}, "restarting"),
         (holds("Running"), {R: 3, BAD: 1, S: 1}, "restarting"),
-        (holds("Running"), {BAD: 1, OK: 3}, "restarting"),
         ({"status": {"restarts": 1}}, {S: 4}, "restarting"),
         ({"status": {"state": {"phase": "Pending"}, "retryCount": 2}}, {S: 4}, "restarting"),
         ({"status": {"restarts": 1}}, {R: 4}, "running"),
@@ -86,6 +86,12 @@ def holds(*conditions: str) -> dict[str, Any]:
         (volcano("Running"), None, "unknown"),
         (None, None, "unknown"),
         (volcano("Completed"), None, "succeeded"),
+        # of which the job object may not be read
+        ({}, {R: 4}, "running"),
+        ({}, {W: 4}, "queued"),
+        ({}, {}, "unknown"),
+        ({}, {OK: 4}, "unknown"),
+        ({}, {BAD: 1, OK: 3}, "unknown"),
     ],
 )
 def test_the_phase_follows_from_the_pods(
@@ -109,6 +115,8 @@ def test_a_job_runs_when_the_pods_that_it_needs_run(backend: str) -> None:
     assert phase_of(job, {R: needed}, gang) == "running"
     assert phase_of(job, {R: needed - 1, OK: 1}, gang) == "running"
     assert phase_of(job, {R: needed - 1, A: 1}, gang) == "restarting"
+    assert phase_of(job, {R: needed - 1, BAD: 1}, gang) == "ending", "no other pod was made for it"
+    assert phase_of(job, {R: needed - 1, BAD: 1, S: 1}, gang) == "restarting"
 
 
 def test_an_elastic_job_runs_without_its_last_pods() -> None:

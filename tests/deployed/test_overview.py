@@ -94,8 +94,10 @@ def test_a_job_that_somebody_has_deleted_is_gone(read: Any) -> None:
 
 
 def test_what_may_not_be_read_is_unknown_and_not_gone(read: Any) -> None:
-    (row,) = read(ApiObjects([recorded("bert"), job("bert")], forbidden=frozenset({"jobs"}))).rows
-    assert row.phase == "unknown"
+    bodies = [recorded("bert"), job("bert"), recorded("mnist"), of_job("mnist", 0), of_job("mnist", 1)]
+    found = read(ApiObjects(bodies, forbidden=frozenset({"jobs"})))
+    assert [(row.phase, row.created) for row in found.rows] == [("unknown", ""), ("running", "")]
+    assert "no permission to list jobs of the namespace ai-namespace" in found.not_read["dev"].message
     found = read(ApiObjects([recorded("bert")], forbidden=frozenset({"configmaps"})))
     assert (found.rows, [*found.not_read]) == ((), ["dev"])
     assert "no permission to list the ConfigMaps of the namespace ai-namespace" in found.not_read["dev"].message

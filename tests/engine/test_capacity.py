@@ -60,7 +60,7 @@ TOLERATES = {"tolerations": [{"key": "pool", "operator": "Exists"}]}
     ("prepare", "patch", "verdict"),
     [
         (nothing, pods(9), "never"),
-        (nodes({"unschedulable": True}), pods(3), "never"),
+        (nodes({"unschedulable": True}), pods(3), "later"),
         (nodes({"unschedulable": True}), pods(2), "now"),
         (nodes(KEEPS_OUT), pods(3), "never"),
         (nodes(KEEPS_OUT), pods(3, **TOLERATES), "now"),

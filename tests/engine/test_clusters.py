@@ -90,7 +90,7 @@ def test_a_bound_stack_touches_no_other_cluster(project: Project, live: Live, ot
     row = [word for word in project.trainform("stacks").succeeded().split() if word]
     assert {"hello", "dev", project.plan("hello").revision, "trainform/hello.dev"} <= {*row}
     shown = project.trainform("stacks", KUBECONFIG=str(other.kubeconfig)).failed()
-    assert "not read: the environment dev" in shown
+    assert "not read completely: the environment dev" in shown
     refused(shown, live, other_live, other)
     looked = project.trainform("drift", stack, KUBECONFIG=str(other.kubeconfig))
     assert looked.code == 1

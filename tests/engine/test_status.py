@@ -227,3 +227,11 @@ def test_an_account_that_may_view_the_namespace(jobs: Jobs) -> None:
     assert (found["phase"], len(found["pods"]), found["accelerators"]) == ("running", 3, {})
     assert found["not_read"].keys() == {"job", "gang", "queue"}
     assert "no permission to list podgroups" in project.trainform(*words, KUBECONFIG=config).succeeded()
+    stacks = project.trainform("stacks", "-e", "dev", "--experiment", "viewed", KUBECONFIG=config)
+    assert (stacks.code, " running " in stacks.output) == (1, True), stacks.output
+    assert "no permission to list jobs" in stacks.output
+    for pod in pods_of(live, project.plan("viewed")).values():
+        fails(live, pod)
+    jobs.reach({"viewed": Phase.FAILED})
+    ran = project.trainform("wait", "viewed", "-e", "dev", "--timeout", "60s", KUBECONFIG=config)
+    assert (ran.code, " unknown: " in ran.output, "no permission to read the job" in ran.output) == (1, True, True)

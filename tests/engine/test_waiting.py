@@ -122,6 +122,15 @@ def test_pods_that_never_fit(prepare: Callable[[Live, str], None], patch: Any, c
         nodes(OPEN)(queue.live, queue.project.namespace)
 
 
+def test_nodes_that_are_cordoned_may_come_back(queue: Queue) -> None:
+    try:
+        nodes({"unschedulable": True})(queue.live, queue.project.namespace)
+        waits = queue.why(queue.submit("drained", 3), "gang-short")
+        assert (waits.never, "cordoned nodes not counted: " in waits.text) == (False, True), waits.text
+    finally:
+        nodes(OPEN)(queue.live, queue.project.namespace)
+
+
 def test_a_queue_that_is_full_then_closed_then_gone(queue: Queue) -> None:
     live, namespace = queue.live, queue.project.namespace
     name = f"{namespace}-night"

@@ -13,6 +13,7 @@ from trainform.cluster.facts import LiveNode
 SMALL = live_node("node-0", allocatable={"cpu": "96", "memory": "1Ti", GPU: "4", "pods": "110"})
 SHUT = structs.replace(NODES[3], open=False)
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+UNREADY = structs.replace(NODES[3], taints=(NOT_READY,))
 TAINT = {"key": "pool", "value": "gpu", "effect": "NoSchedule"}
 APART = [live_node("node-0", labels={"zone": "x"}), live_node("node-1", labels={"pool": "a"})]
 
@@ -38,24 +39,42 @@ def two_roles(master: int, worker: int, masters: int = 1, replicas: int = 1) -> 
             "the nodes have room for 440 pods, and the job needs 4000 pods",
         ),
         (
-            workers(4),
+            workers(5),
             [*NODES[:3], SHUT],
-            "the nodes have room for 24 a800, and the job needs 32 a800 (cordoned nodes not counted: 1)",
+            "the nodes have room for 24 a800, and the job needs 40 a800 (cordoned nodes not counted: 1)",
         ),
-        (workers(1), [SHUT], "no node takes pods (cordoned nodes not counted: 1)"),
         (workers(1, node_selector={"zone": "x"}), NODES, "no node has the label zone=x"),
         (workers(1, node_selector={"zone": "x", "pool": "a"}), APART, "no node has the labels zone=x, pool=a"),
-        (
-            workers(1),
-            [structs.replace(NODES[0], taints=(NOT_READY,))],
-            "the pods of worker do not tolerate the taint node.kubernetes.io/not-ready:NoSchedule",
-        ),
     ],
 )
 def test_pods_that_never_start(parts: dict[str, Any], nodes: list[LiveNode], reason: str) -> None:
     capacity = judged(new_job(**parts), *nodes)
     assert (capacity.verdict, capacity.clause) == ("never", f"never starts: {reason}")
     assert capacity.sentence == f"Never starts: {reason}."
+
+
+@pytest.mark.parametrize(
+    ("parts", "nodes", "reason"),
+    [
+        (
+            workers(4),
+            [*NODES[:3], SHUT],
+            "the nodes have room for 24 a800, and the job needs 32 a800 (cordoned nodes not counted: 1)",
+        ),
+        (workers(4), [*NODES[:3], UNREADY], "the nodes have room for 24 a800, and the job needs 32 a800"),
+        (workers(1), [SHUT], "no node takes pods (cordoned nodes not counted: 1)"),
+        (
+            workers(1),
+            [UNREADY],
+            "the pods of worker do not tolerate the taint node.kubernetes.io/not-ready:NoSchedule",
+        ),
+    ],
+)
+def test_pods_that_wait_for_nodes_which_are_cordoned_or_not_ready(
+    parts: dict[str, Any], nodes: list[LiveNode], reason: str
+) -> None:
+    capacity = judged(new_job(**parts), *nodes)
+    assert (capacity.verdict, capacity.reason) == ("later", reason)
 
 
 @pytest.mark.parametrize(

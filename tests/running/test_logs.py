@@ -19,7 +19,7 @@ from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import pod
 from tests.support.log_server import LATE, LogServer, Output
 from trainform import defaults
-from trainform.errors import InputError
+from trainform.errors import ClusterError, InputError
 from trainform.running.logs import Logs, Selection, Source, split_stamp
 from trainform.running.pods import Place, first_ranks, known_places
 from trainform.running.read import read
@@ -246,3 +246,26 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
     # the watch of the pods may end as the server ends one
     assert lines.notes[-1:] in ([], ["connected again"])
     assert many.most >= number
+
+
+def test_a_job_that_may_not_be_read_is_followed_until_its_pods_have_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with the role `view`, which may not read the jobs of Volcano."""
+    lines, body, output = Lines(), running(0), Output((0, "step 0"))
+
+    def end() -> None:
+        while not lines.found:
+            time.sleep(LATE)
+        output.add(1, "step 1")
+        output.ended = True
+        body["status"] |= {"phase": "Succeeded"}
+        body["status"]["containerStatuses"][0]["state"] = ended(0, "30")
+
+    objects = ApiObjects([recorded("bert", 1), bert(), body], forbidden=frozenset({"jobs"}))
+    with LogServer(objects, {body["metadata"]["name"]: output}).serving() as url, ThreadPoolExecutor() as threads:
+        use(tmp_path / "kubeconfig", monkeypatch, url, {"token": "t0ken"})
+        threads.submit(end)
+        with pytest.raises(ClusterError, match="starts new ones is unknown: this account has no permission"):
+            print_all(lines, follow=True)
+    assert lines.of("worker/0") == ["step 0", "step 1"]

@@ -115,7 +115,7 @@ def test_a_job_that_was_aborted() -> None:
     ("found", "phase", "message"),
     [
         (snapshot([], job=None), "gone", f"the recorded job {JOB_NAME} is not in the cluster"),
-        (snapshot([], job=None, record=None), "gone", "no `pulumi up` has deployed bert"),
+        (snapshot([], job=None, record=None), "gone", "it is not deployed; `pulumi up` deploys it"),
         (
             snapshot([of_role("worker", index, conditions=node_lost(), on=f"node-{index}") for index in range(4)]),
             "unknown",
@@ -124,6 +124,16 @@ def test_a_job_that_was_aborted() -> None:
         (snapshot([], not_read={"pods": "forbidden", "queue": "late"}), "unknown", "pods and queue could not be read"),
         (snapshot([], job=None, not_read={"job": "forbidden"}), "unknown", "job could not be read"),
         (snapshot([of_role("worker", 0)], job=None, not_read={"job": "forbidden"}), "running", ""),
+        (
+            snapshot([of_role("worker", 0, "Failed")], job=None, not_read={"job": "forbidden"}),
+            "unknown",
+            "its pods have ended, and job could not be read",
+        ),
+        (
+            snapshot([], job={"metadata": {"name": JOB_NAME}, "spec": {"suspend": True}}),
+            "suspended",
+            "`trainform resume` and `pulumi up` start its pods again",
+        ),
         (
             snapshot([of_role("worker", 0)], job=ended("Completed")),
             "ending",
@@ -147,6 +157,13 @@ def test_no_cost_without_prices_or_times() -> None:
     environment = found.target.environment.model_copy(update={"accelerators": {}})
     target = structs.replace(found.target, environment=environment)
     assert status_of(structs.replace(found, target=target)).cost is None
+
+
+def test_pods_that_have_ended_cost_no_more_while_the_end_of_their_job_is_unknown() -> None:
+    done = container(terminated={"exitCode": 0, "startedAt": STARTED})
+    pods = [of_role("worker", 0, "Succeeded", containerStatuses=[done])]
+    found = status_of(snapshot(pods, job=None, not_read={"job": "forbidden"}))
+    assert (found.phase, found.started, found.cost) == ("unknown", STARTED, None)
 
 
 def test_a_thousand_pods_take_no_time_to_speak_of() -> None:

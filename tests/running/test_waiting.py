@@ -101,6 +101,19 @@ def test_what_never_fits_comes_first() -> None:
     assert codes(snapshot(JOB), facts(*NODES[:3], queues=small)) == ["never-fits", "queue-full"]
 
 
+def test_after_a_drain_a_job_waits_for_the_nodes_that_are_cordoned() -> None:
+    pods = pods_of(JOB)
+    drained = snapshot(JOB, pods=[*(placed(pod, f"node-{index}") for index, pod in enumerate(pods[:3])), pods[3]])
+    own = {f"{NAMESPACE}/{JOB.plan.job}": 8}
+    nodes = [live_node(f"node-{index}", own) for index in range(3)]
+    reason = only(drained, facts(*nodes, structs.replace(NODES[3], open=False), queues=NIGHT))
+    assert (reason.code, reason.never) == ("gang-short", False)
+    assert reason.text == (
+        "the nodes have room for 24 a800, and the job needs 32 a800 (cordoned nodes not counted: 1)"
+        " (3 of 4 pods fit, the largest free node has 8)"
+    )
+
+
 def test_a_queue_with_too_little_left() -> None:
     reason = only(snapshot(JOB), facts(*NODES, queues=(live_queue("night", {GPU: "32"}, bert_77aa01=8),)))
     assert (reason.code, reason.object, reason.needed, reason.free) == ("queue-full", "Queue/night", "32", "24")

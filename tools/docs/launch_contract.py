@@ -22,11 +22,12 @@ operator gives it by a label, and the launch script computes the rest and starts
 `trainform render` prints the script."""
 ENDING = (
     "`run.sh` is process 1. It passes TERM, INT and QUIT on (without GNU's `env` all as TERM), reaps, and ends with "
-    "the exit code of the launcher. What a launcher leaves behind may delay the end by two seconds.",
+    "the exit code of the launcher. Processes that the launcher leaves behind may delay the end by two seconds.",
     "After a failure it writes why to the pod's status, in `terminated.message`: torchrun's error file (with "
     "`@record`), else the first traceback of standard error, else its last 20 lines; before it torchrun's rank and "
     "exit code. At most 3,000 bytes.",
-    f"Values of variables from Secrets (`{MASKED}` has their names) are `***` there, if they have six characters.",
+    f"Values of variables from Secrets (`{MASKED}` has their names) are `***` there, if they have at least six "
+    "characters. Other spellings, such as base64, are not replaced.",
     "Standard error itself passes at once and unchanged. Without `awk`, `tee`, `mktemp`, `mkfifo` or a writable folder "
     "(`/tmp`, `/dev/shm`) the job runs the same, and the status has no message.",
     "Main containers without it (`entrypoint`, roles without ranks) have `terminationMessagePolicy: "

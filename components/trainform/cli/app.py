@@ -36,7 +36,7 @@ OTHER_WORDS = {
     "down delete remove rm stop cancel kill": "`trainform destroy STACK` deletes the job, but not claims with "
     "`keep: true`; `trainform sandbox down` stops the sandbox",
     "ps get pods describe": "`trainform status STACK` shows the job and its pods, `trainform logs STACK` their output",
-    "shell ssh attach bash sh": "`trainform exec STACK ROLE/INDEX -- sh` starts a shell in a pod",
+    "shell ssh attach bash sh": "`trainform exec STACK ROLE/INDEX` starts a shell in a pod",
     "validate lint verify": "`trainform check EXPERIMENT -e ENV` finds every problem of both files",
     "list ls": "`trainform stacks` lists the deployed experiments, `pulumi stack ls` the stacks of a backend",
     "help": "`trainform --help` lists the commands, `trainform COMMAND --help` shows the arguments of one",

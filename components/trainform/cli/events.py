@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from trainform import defaults
 from trainform.cli.app import prints
 from trainform.cli.arguments import REPORT, Form, StackEnvironmentOption, StackJobArgument, show
 from trainform.cli.jobs import target_of
@@ -15,8 +14,6 @@ from trainform.project import require_project
 if TYPE_CHECKING:
     from trainform.console.sections import Section
     from trainform.running.events import Entry, Timeline
-
-SECONDS = 2.0 * defaults.CONNECT_SECONDS
 
 
 @prints(*REPORT)
@@ -34,7 +31,7 @@ def command(word: StackJobArgument, environment: StackEnvironmentOption = None, 
     from trainform.running.events import timeline
     from trainform.running.read import read
 
-    found = timeline(read(target_of(word, environment), SECONDS, every_event=True), require_project())
+    found = timeline(read(target_of(word, environment), every_event=True), require_project())
     show(form, to_builtins(found), _sections(found))
     if found.not_read:
         raise typer.Exit(1)

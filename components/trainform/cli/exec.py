@@ -7,19 +7,17 @@ import shutil
 from collections.abc import Callable
 from typing import Annotated
 
-from trainform import defaults
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, argument
 from trainform.cli.jobs import target_of
 from trainform.console.lines import flush_or_discard, stdin_is_terminal
 from trainform.errors import ClusterError, CommandLineError, ToolchainError
 
-SECONDS = 2.0 * defaults.CONNECT_SECONDS
 OnePodArgument = Annotated[str, argument("ROLE[/INDEX]", "The pod; ROLE alone if it has one pod.")]
-CommandArgument = Annotated[list[str], argument("COMMAND", "The command and its arguments, after `--`.")]
+CommandArgument = Annotated[list[str] | None, argument("COMMAND", "After `--`. Default: sh.")]
 
 
 def command(
-    word: StackJobArgument, pod: OnePodArgument, program: CommandArgument, environment: StackEnvironmentOption = None
+    word: StackJobArgument, pod: OnePodArgument, run: CommandArgument = None, environment: StackEnvironmentOption = None
 ) -> None:
     """Run a command in a pod of a job.
 
@@ -28,21 +26,19 @@ def command(
 
     Example: trainform exec resnet.dev worker/0 -- nvidia-smi
     """
-    terminal = "-it" if stdin_is_terminal() else "-i"
-    run_on_pod(
-        word, environment, pod, lambda name, container: ["exec", terminal, name, "-c", container, "--", *program]
-    )
+    how, words = "-it" if stdin_is_terminal() else "-i", run or ["sh"]
+    run_on_pod(word, environment, pod, lambda name, container: ["exec", how, name, "-c", container, "--", *words])
 
 
 def run_on_pod(word: str, environment: str | None, pod: str, words: Callable[[str, str], list[str]]) -> None:
     """Replace this process by kubectl. words: its arguments, for the names of the pod and its main container."""
     from trainform.running.pods import chosen, containers_of, first_ranks, known_places, place_of
-    from trainform.running.read import read, require_pods
+    from trainform.running.read import read, refuse_simulated, require_pods
 
     program = shutil.which("kubectl")
     if program is None:
         raise ToolchainError("kubectl is not on PATH", "install it: https://kubernetes.io/docs/tasks/tools")
-    snapshot = read(target_of(word, environment), SECONDS)
+    snapshot = read(target_of(word, environment))
     require_pods(snapshot)
     ranks, places = first_ranks(snapshot.record), chosen(pod, None, known_places(snapshot))
     if len(places) > 1:
@@ -51,6 +47,7 @@ def run_on_pod(word: str, environment: str | None, pod: str, words: Callable[[st
     if not bodies:
         raise ClusterError(f"the pod {pod} does not exist", "`trainform status` shows why")
     body = max(bodies, key=lambda body: str(body["metadata"].get("creationTimestamp")))
+    refuse_simulated(snapshot.target, str(body["spec"].get("nodeName", "")))
     context = snapshot.target.environment.cluster.context
     place = [*([] if context is None else ["--context", context]), "-n", snapshot.target.namespace]
     flush_or_discard()

@@ -22,18 +22,14 @@ if TYPE_CHECKING:
 
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
-POD = "ROLE[/INDEX]"
-PodArgument = Annotated[str | None, argument(POD, "Pods of a role, or one of them. Default: all.")]
-RankOption = Annotated[int | None, option("N", "Only the pod with this rank.", "--rank", min=0)]
-FailedOption = Annotated[
-    bool, typer.Option("--failed", help="Only pods that failed, one after the other, the first to fail first.")
-]
+PodArgument = Annotated[str | None, argument("ROLE[/INDEX]", "Pods of a role, or one of them. Default: all.")]
+RankOption = Annotated[int | None, option("N", "Only the pod with this rank, not that of a process.", "--rank", min=0)]
+FailedOption = Annotated[bool, typer.Option("--failed", help="Only pods that failed, the first to fail first.")]
 FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends; wait for its pods.")]
 PreviousOption = Annotated[bool, typer.Option("--previous", "-p", help="Of the run before the last restart.")]
 SinceOption = Annotated[str | None, option("DURATION", "Only lines of this last time, such as 5m.", "--since")]
 TailOption = Annotated[int | None, option("N", "Only the last N lines of each pod.", "--tail", min=0)]
-STEP = "Of this step of `prepare`, or this container. Default: the main container."
-StepOption = Annotated[str | None, option("NAME", STEP, "--step")]
+StepOption = Annotated[str | None, option("NAME", "Of this container, or this step of `prepare`.", "--step")]
 
 
 def command(
@@ -54,9 +50,9 @@ def command(
     and other control characters of the output are left out. With -f, the command waits for pods, follows restarts, and
     connects again after a failure of the network without losing or repeating a line.
 
-    Exit code: 0, or 1 if there is no output yet or some could not be read.
+    Exit code: 0, or 1 if there is no output or some could not be read.
     """
-    from trainform.running.logs import MOST_NAMED, SECONDS, Logs, Selection
+    from trainform.running.logs import MOST_NAMED, Logs, Selection, has_ended
     from trainform.running.pods import chosen, first_ranks, known_places
     from trainform.running.read import read, require_pods
 
@@ -64,17 +60,20 @@ def command(
         other = "--failed" if failed else "-p"
         raise CommandLineError(f"-f cannot be used with {other}", f"{other} is about runs that have ended: remove -f")
     begin = "" if since is None else f"{datetime.now(UTC) - timedelta(seconds=seconds_of('--since', since)):{TIME}}"
-    snapshot = read(target_of(word, environment), SECONDS)
+    snapshot = read(target_of(word, environment))
     require_pods(snapshot)
+    over = has_ended(snapshot)
+    follow = follow and not over
     places = chosen(pod, rank, known_places(snapshot))
     selection = Selection(places, first_ranks(snapshot.record), step, previous, failed, begin, tail)
     sources = selection.sources(snapshot.pods)
     loud = {source.place for source in sources if source.run is not None}
     silent = [] if failed else [str(place) for place in places if place not in loud]
     if failed and not sources:
-        _note("no pod has failed")
+        _note("there is no pod that has failed")
     if silent:
-        _note(f"{'waiting for' if follow else 'no output yet of'} {list_names(silent, MOST_NAMED)}")
+        what = "no output, and the pods have ended:" if over else "waiting for" if follow else "no output yet of"
+        _note(f"{what} {list_names(silent, MOST_NAMED)}")
     logs = Logs(snapshot.target, selection, _printer(places, flush=follow), _note)
     whole = bool(follow or failed or loud)
     with signal_handler([signal.SIGINT], _interrupt), contextlib.suppress(BrokenPipeError):

@@ -51,10 +51,10 @@ def command(
     """List the experiments that are deployed: phase, accelerators, age, cost.
 
     It reads the records of `pulumi up` from the clusters of all environments, also those of other checkouts. The state
-    is `pending` if the stack's file or release differs from the deployed experiment. An environment whose cluster
-    cannot be read is reported, and the others are shown.
+    is `pending` if the stack's file or release differs from the deployed experiment. What cannot be read is reported,
+    and the rest is shown.
 
-    Exit code: 0, or 1 if an environment could not be read.
+    Exit code: 0, or 1 if something could not be read.
     """
     from trainform.deployed.overview import overview
     from trainform.deployed.stacks import load_project_stacks
@@ -145,7 +145,7 @@ def _totals(rows: Sequence[Row], found: Overview) -> str:
             costs[row.cost.currency] = costs.get(row.cost.currency, Decimal(0)) + row.cost.amount
     cost = " and ".join(f"{amount:.2f} {currency}" for currency, amount in sorted(costs.items()))
     parts = [counted(len(rows), "experiment"), _counted(dict(sorted(counts.items()))), f"{cost}/h" if cost else ""]
-    unread = f"; {', '.join(found.not_read)} not read" if found.not_read else ""
+    unread = f"; not read completely: {', '.join(found.not_read)}" if found.not_read else ""
     return f"{', '.join(filter(None, parts))}{unread}"
 
 
@@ -157,4 +157,4 @@ def _print(rows: Sequence[Mapping[str, Any]], found: Overview, totals: str) -> N
     echo(totals)
     note(*(f"note: {row['unreadable']}" for row in rows if row["unreadable"]), err=True)
     for name, error in found.not_read.items():
-        echo(f"not read: the environment {name}", *(f"  {line}" for line in error.lines()), err=True)
+        echo(f"not read completely: the environment {name}", *(f"  {line}" for line in error.lines()), err=True)

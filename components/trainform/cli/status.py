@@ -26,8 +26,8 @@ def command(
     """Show the phase of a deployed job, why it waits or failed, and its pods.
 
     The phase follows from the pods and their gang: queued, starting, running, ending, restarting, succeeded, failed,
-    suspended, gone or unknown. It needs the right to read the namespace; what may not be read is named, and the rest is
-    shown.
+    suspended, gone or unknown. It needs the Role trainform-reviewer (docs/how-to/rights), and names what it may
+    not read.
 
     Exit code: 0, or 1 if neither the job nor its pods could be read.
     """

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.cluster.live_drift import age
-from trainform.cluster.phases import ENDED, PodState
+from trainform.cluster.phases import ENDED, ENDED_PODS, PodState
 from trainform.console.sections import Block, Item, Row, Section, Table, bounded, counted, sentence
 from trainform.errors import list_names
 from trainform.running.model import End, Failure, JobStatus, PodStatus, Reason
@@ -39,18 +39,19 @@ def sections(found: JobStatus, error: str = "") -> list[Section]:
 def _header(found: JobStatus) -> Item:
     name = f"{found.namespace}/{found.job}" if found.job else found.namespace
     begun = [_before(found.created, found, "created"), _before(found.ended, found, "ended")]
-    runs, ran = age(found.started, found.ended or found.read_at), "ran" if found.ended else "runs"
+    live = any(pod.state not in ENDED_PODS for pod in found.pods)
+    runs, ran = age(found.started, found.ended or (found.read_at if live else "")), "run" if live else "ran"
     states = Counter(pod.state for pod in found.pods)
     placed = f"{found.placed} of {found.needed} placed" if found.needed and found.phase not in ENDED else ""
-    cost = "" if found.cost is None else f"{found.cost.amount:.2f} {found.cost.currency} so far"
+    cost = "" if found.cost is None else f" ({found.cost.amount:.2f} {found.cost.currency})"
     rows = {
         "note": sentence(found.message),
         "from": "the condition of the job object, since its pods are gone" if found.phase_from_job else "",
         "queue": found.queue,
         "pods": _joined([placed, *(f"{count} {state}" for state, count in sorted(states.items()))]),
         "again": counted(found.restarts, "restart") if found.restarts else "",
-        "size": _joined([*(f"{count} {kind}" for kind, count in found.accelerators.items()), cost]),
-        "time": _joined([*begun, f"{ran} for {runs}" if runs else ""]),
+        "size": _joined(f"{count} {kind}" for kind, count in found.accelerators.items()),
+        "time": _joined([*begun, f"its pods {ran} for {runs}{cost}" if runs else ""]),
     }
     shown = tuple(Row(label, text, verbatim=label == "queue") for label, text in rows.items() if text)
     return Item(_joined([name, found.backend, f"fault: {found.fault}" if found.fault else ""]), shown)

@@ -12,18 +12,18 @@ from msgspec import structs
 from trainform.cli.arguments import StackEnvironmentOption, StackJobArgument, option, seconds_of
 from trainform.cli.jobs import target_of
 from trainform.cli.status_text import TROUBLE, headline
-from trainform.cluster.phases import Phase
+from trainform.cluster.phases import ENDED_PODS, Phase
 from trainform.console.lines import echo
 from trainform.console.secrets import masked_lines
 from trainform.errors import ClusterError
 from trainform.running.failure import CASCADE
 from trainform.running.model import Failure, Fault, JobStatus
-from trainform.running.read import JOB, PODS
+from trainform.running.read import JOB
 from trainform.running.snapshot import Target
 from trainform.running.status import status_of_target
 from trainform.running.watch import after_changes
 
-WORKLOAD, NEVER, TIMEOUT, OTHER = 4, 5, 6, 7
+UNREAD, WORKLOAD, NEVER, TIMEOUT, OTHER = 1, 4, 5, 6, 7
 """Exit codes of a wait that does not reach its goal."""
 Goal = Literal["running", "succeeded"]
 GoalOption = Annotated[Goal, option("running|succeeded", "What to wait for. Default: succeeded.", "--for")]
@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """Wait until a deployed job runs or has succeeded.
 
-    Each change of its phase or its reason is a line. The command goes on while the cluster does not answer. A suspended
-    job, and a preempted one that waits again, can still reach the goal.
+    Each change of its phase or its reason is a line. The command goes on while the cluster does not answer, an image or
+    a Secret is missing, or `trainform suspend` applies, and when a preempted job waits again: set --timeout.
 
     Exit code: 0, 4 if the workload failed, 5 if the job never fits, 6 after the timeout, 7 if something else or unknown
     ended the job (preemption, platform, a person) or it is gone; 1 if its status cannot be read, 2 for wrong arguments.
@@ -55,7 +55,7 @@ async def _wait(target: Target, goal: Goal, seconds: float | None) -> int:
     seen: Failure | None = None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            async for found, error in after_changes(target, _read):
+            async for found, error in after_changes(target, status_of_target):
                 job, (found, seen) = job if job else found.job, with_cause(found, seen)
                 change = [found.job, found.phase, bool(error), *(reason.code for reason in found.reasons[:1])]
                 if change != shown:
@@ -64,18 +64,13 @@ async def _wait(target: Target, goal: Goal, seconds: float | None) -> int:
                     echo(masked_lines(f"{found.read_at} {name} {found.phase}{': ' if why else ''}{why}"))
                 shown, before, code = change, code, exit_code(found, goal, job)
                 # the cluster may not have all new objects yet, by which the job fits
-                if code is not None and (code != NEVER or before == NEVER):
-                    return code
+                if code is None or (code in (UNREAD, NEVER) and code != before):
+                    continue
+                if code == UNREAD:
+                    raise ClusterError(found.not_read[JOB], "ask the platform team for the permission")
+                return code
     echo("timed out")
     return TIMEOUT
-
-
-def _read(target: Target) -> JobStatus:
-    """Return the status. Raises `ClusterError` if neither the job nor its pods can be read."""
-    found = status_of_target(target)
-    if {JOB, PODS} <= found.not_read.keys():
-        raise ClusterError(found.not_read[PODS], "ask the platform team for the rights of a reader in the namespace")
-    return found
 
 
 def with_cause(found: JobStatus, seen: Failure | None) -> tuple[JobStatus, Failure | None]:
@@ -93,6 +88,8 @@ def with_cause(found: JobStatus, seen: Failure | None) -> tuple[JobStatus, Failu
 
 def exit_code(found: JobStatus, goal: Goal, job: str) -> int | None:
     """Return the exit code of a wait for the job object of this name; None while the goal can still be reached."""
+    if JOB in found.not_read and all(pod.state in ENDED_PODS for pod in found.pods):
+        return UNREAD
     if found.job != job or found.phase is Phase.GONE:
         return OTHER
     if found.phase in (goal, Phase.SUCCEEDED):

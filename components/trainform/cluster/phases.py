@@ -72,9 +72,9 @@ def phase_of(
     gang: Mapping[str, Any] | None = None,
     admission: str = "",
 ) -> Phase:
-    """Return the phase of a job. job: None if the cluster has none. pods: how many are in each state, of the job's
-    revision; None if they could not be read. gang: its PodGroup, or Kueue's Workload. admission: of the environment, if
-    it is known."""
+    """Return the phase of a job. job: None if the cluster has none, empty if it could not be read. pods: how many are
+    in each state, of the job's revision; None if they could not be read. gang: its PodGroup, or Kueue's Workload.
+    admission: of the environment, if it is known."""
     status = mapping(mapping(job).get("status"))
     word = reported(status)
     end = _ENDS.get(word)
@@ -83,31 +83,25 @@ def phase_of(
     number = {state: pods.get(state, 0) for state in PodState}
     live = sum(number[state] for state in PodState if state not in ENDED_PODS)
     placed = sum(number[state] for state in PLACED)
-    runs = number[PodState.RUNNING] > 0 and _is_whole(job, number, gang)
-    fails = number[PodState.FAILED] > 0
+    made = sum(number.values()) - number[PodState.FAILED]
+    needed = needed_pods(job, gang) or made  # where that is unknown, no pod may be missing
+    runs = number[PodState.RUNNING] > 0 and number[PodState.RUNNING] + number[PodState.SUCCEEDED] >= needed
+    replaced = number[PodState.FAILED] > 0 and made >= needed
     kueue = admission == KUEUE or QUEUE_LABEL in mapping(mapping(mapping(job).get("metadata")).get("labels"))
-    again = word == _RESTARTING or fails or number[PodState.RESTARTING] > 0 or restarts_of_job(status) > 0
+    again = word == _RESTARTING or replaced or number[PodState.RESTARTING] > 0 or restarts_of_job(status) > 0
     rules = (
         (not live and end is not None, end),
-        (not live and job is None, Phase.GONE),
+        (not live and not job, Phase.GONE if job is None else Phase.UNKNOWN),
         (job is None or end is not None or word in _ON_THE_WAY or _is_deleted(job), Phase.ENDING),
         (number[PodState.LOST] > 0, Phase.UNKNOWN),
         (is_suspended(job), Phase.ENDING if live else Phase.QUEUED if kueue else Phase.SUSPENDED),
         (runs, Phase.RUNNING),
-        (placed > 0, Phase.RESTARTING if again else Phase.STARTING),
+        (placed > 0, Phase.RESTARTING if again else Phase.ENDING if number[PodState.FAILED] else Phase.STARTING),
         (number[PodState.WAITING] > 0, Phase.QUEUED),
-        (word == _RESTARTING or (fails and not live), Phase.RESTARTING),
+        (word == _RESTARTING, Phase.RESTARTING),
         (not any(number.values()), Phase.QUEUED),
     )
     return next((phase for holds, phase in rules if holds and phase is not None), Phase.ENDING)
-
-
-def _is_whole(job: Any, number: Mapping[PodState, int], gang: Any) -> bool:
-    """Return whether as many pods run, or have succeeded, as must run together. Where that number is unknown, no pod
-    may be missing."""
-    needed = needed_pods(job, gang)
-    up = number[PodState.RUNNING] + number[PodState.SUCCEEDED]
-    return up >= (needed if needed else sum(number.values()) - number[PodState.FAILED])
 
 
 def needed_pods(job: Any, gang: Any) -> int:

@@ -54,7 +54,7 @@ class Row(Struct, frozen=True):
 
 
 class Overview(Struct, frozen=True):
-    """The rows by environment and experiment, and each environment's error."""
+    """The rows by environment and experiment, and each environment's error, also if only a part was not read."""
 
     rows: tuple[Row, ...]
     not_read: Mapping[str, TrainformError]
@@ -63,7 +63,7 @@ class Overview(Struct, frozen=True):
 def overview(environments: Sequence[Environment], seconds: float) -> Overview:
     """Read what is deployed in the environments, at the same time. seconds: the time for each answer."""
     rows, not_read = list[Row](), dict[str, TrainformError]()
-    reads = start_threads(lambda environment: _rows(environment, seconds), environments, AT_ONCE)
+    reads = start_threads(lambda environment: _rows(environment, seconds, not_read), environments, AT_ONCE)
     for environment, read in zip(environments, reads, strict=True):
         try:
             rows += read.result()
@@ -72,7 +72,7 @@ def overview(environments: Sequence[Environment], seconds: float) -> Overview:
     return Overview(tuple(sorted(rows, key=lambda row: (row.environment, row.experiment))), not_read)
 
 
-def _rows(environment: Environment, seconds: float) -> list[Row]:
+def _rows(environment: Environment, seconds: float, not_read: dict[str, TrainformError]) -> list[Row]:
     with contextlib.closing(ClusterApi(environment.cluster.context, seconds)) as api:
         refuse_another(api, environment)
         found = [
@@ -81,6 +81,9 @@ def _rows(environment: Environment, seconds: float) -> list[Row]:
             if each.environment == environment.name  # several environments may share a namespace
         ]
         live = _Live(api, environment.namespace.name, found) if found else None
+        if live is not None and live.refused:
+            reason = "; ".join(sorted(live.refused))
+            not_read[environment.name] = NotReadError(reason, "ask the platform team for the permission")
         return [_row(each, environment, live) for each in found]
 
 
@@ -108,16 +111,19 @@ def _row(deployed: DeploymentRecord, environment: Environment, live: _Live | Non
 
 
 class _Live:
-    """The job objects and the pods of trainform in a namespace."""
+    """The job objects and the pods of trainform in a namespace. refused: what may not be read."""
 
     def __init__(self, api: ClusterApi, namespace: str, found: Iterable[DeploymentRecord]) -> None:
+        self.refused = set[str]()
         names = {each.record.backend for each in found if each.record is not None} & BACKENDS.keys()
         places = [place for name in sorted(names) for place in job_collections(BACKENDS[name], namespace)]
 
         def listed(path: str) -> list[Any] | None:
+            what = f"list {path.rpartition('/')[2]} of the namespace {namespace}"
             try:
-                return api.find_all(path, "list what is deployed", parameters=labelled())
-            except NotReadError:
+                return api.find_all(path, what, parameters=labelled())
+            except NotReadError as error:
+                self.refused.add(error.message)
                 return None
 
         self._pods: dict[Job, Counter[PodState]] | None = None
@@ -133,12 +139,10 @@ class _Live:
 
     def job(self, record: Record, experiment: str) -> tuple[Phase, str]:
         """Return the phase of the job object, and its creation time."""
-        body = self._jobs.get(record.job)
-        if body is None and self._unread:
-            return Phase.UNKNOWN, ""
+        body = self._jobs.get(record.job, {} if self._unread else None)
         pods = None if self._pods is None else self._pods[experiment, record.revision]
         phase = phase_of(body, pods, admission=record.admission)
-        return phase, "" if body is None else str(body["metadata"].get("creationTimestamp", ""))
+        return phase, str(mapping(mapping(body).get("metadata")).get("creationTimestamp", ""))
 
 
 def _job_of(pod: Any) -> Job:

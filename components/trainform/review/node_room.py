@@ -1,4 +1,4 @@
-"""Room for pods on nodes: sums, and how many of one shape fit. Cordoned nodes do not count."""
+"""Room for pods on nodes: sums, and how many of one shape fit. Nodes that are cordoned or not ready do not count."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from trainform.cluster.facts import LiveNode
 from trainform.review.pod_limits import Jobs, Lack, Names, amount
 from trainform.review.pod_needs import Pods
 
+STATES = "node.kubernetes.io/"  # how taints begin that pass: a node is cordoned, not ready, or short of memory
 NATIVE = ("cpu", "memory", "ephemeral-storage", POD_SLOTS)
 Groups = Sequence[tuple[Pods, int]]  # pods, and their number: those that start together, or all
 Rooms = Sequence[tuple[LiveNode, Amounts]]  # nodes that take pods, each with what is free on it
@@ -43,13 +44,17 @@ def lack_of_nodes(jobs: Jobs, nodes: Sequence[LiveNode], names: Names) -> Lack |
     pods, shut = [pods for need in jobs.needs for pods in need.pods], sum(not node.open for node in nodes)
     but = f" (cordoned nodes not counted: {shut})" if shut else ""
     empty, now = rooms_of(nodes, None), rooms_of(nodes, jobs.own)
+    stay = (tuple(each for each in node.taints if not each.get("key", "").startswith(STATES)) for node in nodes)
+    whole = [structs.replace(node, open=True, taints=taints) for node, taints in zip(nodes, stay, strict=True)]
     gang, every = [(each, each.gang) for each in pods], [(each, each.every) for each in pods]
     for each, count in gang:
         if count and not admitting([(each, count)], empty):
-            return Lack("never", f"{_kept_out(each, nodes)}{but}")
+            waits = admitting([(each, count)], rooms_of(whole, None))
+            return Lack("later" if waits else "never", f"{_kept_out(each, nodes)}{but}")
     short = _too_few(gang, (), empty)
     if short is not None:
-        return _lack(short, names, jobs, never=but)
+        verdict = "later" if _too_few(gang, (), rooms_of(whole, None)) is None else "never"
+        return structs.replace(_lack(short, names, jobs, never=but), verdict=verdict)
     before = [(each, each.gang) for need in jobs.earlier for each in need.pods]
     for groups, rooms in ((gang, now), (every, empty), (every, now)):
         short = _too_few(groups, before if rooms is now else (), rooms)

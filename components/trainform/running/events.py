@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, structs
 
@@ -21,9 +20,7 @@ from trainform.errors import TrainformError
 from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.running.pods import first_ranks, known_places, place_of
 from trainform.running.read import event_time
-from trainform.running.snapshot import Snapshot
-
-POD = "Pod"
+from trainform.running.snapshot import Snapshot, container_statuses, name_of, text_at
 
 
 class Entry(Struct, frozen=True):
@@ -86,10 +83,10 @@ def _entries(snapshot: Snapshot) -> list[Entry]:
     """Return what happened to the objects. What happened to several pods of a role, or several times, is one entry."""
     ranks, job = first_ranks(snapshot.record), "" if snapshot.record is None else snapshot.record.job
     known = {f"{job}-{place.role}-{place.index}": place for place in known_places(snapshot)}  # also of deleted pods
-    known |= {_text(pod, "metadata.name"): place_of(pod, ranks) for pod in snapshot.pods}
+    known |= {name_of(pod): place_of(pod, ranks) for pod in snapshot.pods}
     groups = defaultdict[tuple[str, str], list[Entry]](list)
     for entry in (*_facts(snapshot), *_events(snapshot)):
-        place = known.get(entry.object.removeprefix(f"{POD} "))
+        place = known.get(entry.object.removeprefix("Pod "))
         role, own = (entry.object, entry.object) if place is None else (place.role, str(place))
         if entry.at:
             groups[role, entry.what].append(structs.replace(entry, object=own))
@@ -118,38 +115,32 @@ def _facts(snapshot: Snapshot) -> Iterator[Entry]:
     of_gang = "PodGroup" if value_at(gang, "spec.podSets") is None else "Workload"
     claims = ((CLAIM, claim, "") for claim in snapshot.claims)
     for kind, body, text in (("Job", job, run), (of_gang, gang, ""), *claims):
-        name = f"{kind} {_text(body, 'metadata.name')}"
-        yield Entry(_text(body, "metadata.creationTimestamp"), name, "created", text)
+        name = f"{kind} {name_of(body)}"
+        yield Entry(text_at(body, "metadata.creationTimestamp"), name, "created", text)
         for condition in mappings(value_at(body, "status.conditions")):
             if condition.get("status") not in ("False", "Unknown"):
                 words = ": ".join(str(condition[key]) for key in ("reason", "message") if condition.get(key))
                 what = str(condition.get("type", condition.get("status")))  # Volcano's Job has no type
-                yield Entry(_text(condition, "lastTransitionTime"), name, what, words)
+                yield Entry(text_at(condition, "lastTransitionTime"), name, what, words)
     for pod in snapshot.pods:
-        for field in ("status.initContainerStatuses", "status.containerStatuses"):
-            for container in mappings(value_at(pod, field)):
-                for state in ("lastState", "state"):
-                    end = mapping(value_at(container, f"{state}.terminated"))
-                    code, at = end.get("exitCode"), _text(end, "finishedAt")
-                    what = f"{container.get('name')} ended ({end.get('reason')}, exit code {code})"
-                    yield Entry(at, f"{POD} {_text(pod, 'metadata.name')}", what, warning=bool(code))
+        for container in container_statuses(pod):
+            for state in ("lastState", "state"):
+                end = mapping(value_at(container, f"{state}.terminated"))
+                code, at = end.get("exitCode"), text_at(end, "finishedAt")
+                what = f"{container.get('name')} ended ({end.get('reason')}, exit code {code})"
+                yield Entry(at, f"Pod {name_of(pod)}", what, warning=bool(code))
 
 
 def _events(snapshot: Snapshot) -> Iterator[Entry]:
     for event in snapshot.events:
         last = event_time(event)
-        first = event.get("firstTimestamp") or event.get("eventTime") or last
         count = max(value_at(event, "series.count") or 0, event.get("count") or 0, 1)
         yield Entry(
-            str(first),
-            f"{_text(event, 'involvedObject.kind')} {_text(event, 'involvedObject.name')}",
-            _text(event, "reason"),
-            " ".join(_text(event, "message").split()),
+            str(event.get("firstTimestamp") or event.get("eventTime") or last),
+            f"{text_at(event, 'involvedObject.kind')} {text_at(event, 'involvedObject.name')}",
+            text_at(event, "reason"),
+            " ".join(text_at(event, "message").split()),
             last,
             count,
             warning=event.get("type") == "Warning",
         )
-
-
-def _text(body: Any, path: str) -> str:
-    return str(value_at(body, path) or "")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import heapq
 import resource
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
@@ -16,18 +15,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from trainform import defaults
+from trainform.cluster.phases import ENDED_PODS, pod_state
 from trainform.cluster.streams import ClusterStreams
 from trainform.errors import ClusterError, InputError, Problem, list_names
-from trainform.manifests.manifest import mapping, mappings
+from trainform.manifests.manifest import mapping
 from trainform.running.failure import end_of, order_of
 from trainform.running.pods import Place, containers_of, place_of
-from trainform.running.read import PODS, read
-from trainform.running.snapshot import Body, Target
+from trainform.running.read import JOB, PODS, read, refuse_simulated
+from trainform.running.snapshot import Body, Snapshot, Target, container_statuses
 from trainform.running.status import status_of
 from trainform.running.watch import OVER, after_changes
 
-SECONDS = 2.0 * defaults.CONNECT_SECONDS
 RETRY_SECONDS = 2.0
 FIRST = datetime.min.replace(tzinfo=UTC)
 MOST_NAMED = 8
@@ -40,6 +38,7 @@ class Source:
     def __init__(self, pod: Body, place: Place, container: str, *, previous: bool) -> None:
         metadata = pod["metadata"]
         self.place, self.container, self.previous, self.uid = place, container, previous, metadata["uid"]
+        self.node = str(mapping(pod.get("spec")).get("nodeName", ""))
         self.path = f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/log"
         self.changed, self.gone, self.complete, self.refused = asyncio.Event(), False, -1, ""
         self.last, self.count = FIRST, 0  # the time of its last line, and how many lines have it
@@ -55,8 +54,7 @@ class Source:
         self.changed.set()
 
 
-Line = tuple[datetime, Source, str]
-"""The time of a line, its container, and its text."""
+Line = tuple[datetime, Source, str]  # its time, its container and its text
 
 
 class Selection(Struct, frozen=True):
@@ -111,9 +109,10 @@ class Logs:
         _allow_files()
         try:
             await self._read([source for source in sources if source.run is not None])
-            refused = [f"{source.place}: {source.refused}" for source in sources if source.refused]
+            refused = [source for source in sources if source.refused]
             if refused:
-                self._note(f"not read: {list_names(refused, MOST_NAMED)}")
+                await asyncio.to_thread(refuse_simulated, self._target, refused[0].node)
+                self._note(f"not read: {list_names([f'{each.place}: {each.refused}' for each in refused], MOST_NAMED)}")
             if follow:
                 self._sources = {source.uid: source for source in sources}
                 await self._follow_job()
@@ -159,24 +158,27 @@ class Logs:
 
     async def _follow_job(self) -> None:
         """Show what the containers print, also in pods that come later, until the job has ended."""
-        lost = False
+        lost, unread = False, ""
         try:
             async with asyncio.TaskGroup() as group:
                 for source in self._sources.values():
                     group.create_task(self._follow(source))
-                async for found, error in after_changes(self._target, functools.partial(read, seconds=SECONDS)):
+                async for found, error in after_changes(self._target, read):
                     if bool(error) != lost:
                         self._note(f"{error}; trying again" if error else "connected again")
                     lost = bool(error)
                     if PODS not in found.not_read:
                         self._update(found.pods, group)
-                    self._over = status_of(found).phase in OVER
+                    self._over = has_ended(found)
                     if self._over:
+                        unread = found.not_read.get(JOB, "")
                         break
                 for source in self._sources.values():
                     source.changed.set()
         except* (OSError, ClusterError) as errors:  # such as a closed standard output
             raise errors.exceptions[0] from None
+        if unread:
+            raise ClusterError(f"the pods have ended; whether the job starts new ones is unknown: {unread}")
 
     def _update(self, pods: Sequence[Body], group: asyncio.TaskGroup) -> None:
         """Take over the states of the pods, and follow new ones."""
@@ -206,6 +208,12 @@ class Logs:
                 await asyncio.wait_for(source.changed.wait(), pause)
 
 
+def has_ended(snapshot: Snapshot) -> bool:
+    """Return True if the job runs no more. Of one that could not be read, the pods decide."""
+    states = {pod_state(pod) for pod in snapshot.pods}
+    return status_of(snapshot).phase in OVER or (JOB in snapshot.not_read and bool(states) and states <= ENDED_PODS)
+
+
 async def _merged(streams: Sequence[AsyncIterator[Line]]) -> AsyncIterator[Line]:
     """Yield the lines of all streams by time."""
     heads = await asyncio.gather(*(anext(stream, None) for stream in streams))
@@ -232,9 +240,7 @@ def split_stamp(line: bytes) -> tuple[datetime | None, str]:
 
 def _container_status(pod: Body | None, name: str) -> dict[str, Any]:
     """Return the status of a container; empty before the kubelet has set one."""
-    status = mapping(mapping(pod).get("status"))
-    every = [*mappings(status.get("initContainerStatuses")), *mappings(status.get("containerStatuses"))]
-    return next((each for each in every if each.get("name") == name), {})
+    return next((each for each in container_statuses(mapping(pod)) if each.get("name") == name), {})
 
 
 def _allow_files() -> None:

@@ -103,7 +103,7 @@ class Failure(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """The cost of the job since it started, by the prices of the environment."""
+    """The cost since the first of the present pods started, by the prices of the environment."""
 
     amount: float
     currency: str

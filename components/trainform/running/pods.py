@@ -45,7 +45,7 @@ def chosen(word: str | None, rank: int | None, known: Sequence[Place]) -> list[P
     if known and not found:
         fix = f"its pods: {list_names([*map(str, known)], MOST)}"
         if rank is not None:
-            raise InputError([Problem("--rank", rank, "no such pod has this rank", fix)])
+            raise InputError([Problem("--rank", rank, "no such pod has this rank (of pods, not of processes)", fix)])
         names = dict.fromkeys([*(each.role for each in known), *(each.name for each in known)])
         raise InputError([Problem(POD, word, "the job has no such pod", did_you_mean(word or "", [*names]) or fix)])
     return found

@@ -31,6 +31,7 @@ from trainform.plan.roles import claim_name
 from trainform.project import require_project
 from trainform.running.snapshot import Body, Snapshot, Target, text_at
 
+SECONDS = 2.0 * defaults.CONNECT_SECONDS
 WARNINGS = {"fieldSelector": "type=Warning"}
 MOST_OUTPUTS, OUTPUT_SECONDS = 32, 1.0
 RECORD, JOB, PODS, GANG, QUEUE, EVENTS, CLAIMS = "record", "job", "pods", "gang", "queue", "events", "claims"
@@ -51,7 +52,7 @@ def target_of_stack(stack: str, root: Path | None = None) -> Target:
     return Target(found.experiment, found.environment, found.full_name)
 
 
-def read(target: Target, seconds: float, *, every_event: bool = False, outputs: bool = False) -> Snapshot:
+def read(target: Target, seconds: float = SECONDS, *, every_event: bool = False, outputs: bool = False) -> Snapshot:
     """Read the objects of the job. seconds: the time for each answer. every_event: also normal events of pods, of
     which a large job has thousands. outputs: also the time of the last line of output of the first running pods.
     ClusterError if the cluster does not answer."""
@@ -64,10 +65,19 @@ def require_pods(snapshot: Snapshot) -> None:
     """Raise `ClusterError` if the job is not deployed, or if its pods could not be read."""
     if PODS in snapshot.not_read:
         raise ClusterError(snapshot.not_read[PODS], "ask the platform team for the permission")
-    if snapshot.job is None and not snapshot.pods:
-        experiment, environment = snapshot.target.experiment, snapshot.target.environment.name
+    if snapshot.job is None and not snapshot.pods and JOB not in snapshot.not_read:
         fix = "`pulumi up -s STACK` deploys it; `trainform stacks` lists what is deployed"
-        raise ClusterError(f"{experiment} is not deployed in {environment}", fix)
+        raise ClusterError(f"{snapshot.target.experiment} is not deployed in {snapshot.target.environment.name}", fix)
+
+
+def refuse_simulated(target: Target, node: str) -> None:
+    """Raise `ClusterError` if the node of a pod is one that the sandbox simulates; not if it may not be read."""
+    found = None
+    with contextlib.suppress(ClusterError), contextlib.closing(ClusterApi(target.environment.cluster.context)) as api:
+        found = api.find(f"/api/v1/nodes/{quote(node, safe='')}", f"read the node {node}") if node else None
+    if mapping(_metadata(found).get("labels")).get(defaults.NODES_LABEL) == defaults.SIMULATED:
+        fix = "`trainform sandbox up --nodes real` adds nodes that do"
+        raise ClusterError(f"the node {node} is simulated, and runs no containers", fix)
 
 
 class _Reads:

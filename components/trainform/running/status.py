@@ -67,6 +67,7 @@ def status_of(snapshot: Snapshot) -> JobStatus:
     ended = outcome.at if phase in ENDED else ""
     accelerators = {} if record is None else dict(sorted(accelerators_of_roles(record.experiment.get("roles")).items()))
     here = [pod for pod in pods if pod.state is not PodState.FAILED]
+    until = ended or (snapshot.read_at if any(pod.state is not PodState.SUCCEEDED for pod in here) else "")
     needed = needed_pods(job, snapshot.gang)
     failure = None if phase in (Phase.SUCCEEDED, Phase.GONE) else failure_of(snapshot)
     return JobStatus(
@@ -93,14 +94,12 @@ def status_of(snapshot: Snapshot) -> JobStatus:
         started=started,
         ended=ended,
         accelerators=accelerators,
-        cost=_cost(snapshot, accelerators, started, ended),
+        cost=_cost(snapshot, accelerators, seconds_between(started, until)),
         not_read=snapshot.not_read,
     )
 
 
 def _phase(snapshot: Snapshot, pods: tuple[PodStatus, ...]) -> Phase:
-    if JOB in snapshot.not_read and not pods:
-        return Phase.UNKNOWN
     job: Body | None = {} if JOB in snapshot.not_read else snapshot.job
     counts = None if PODS in snapshot.not_read else Counter(pod.state for pod in pods)
     return phase_of(job, counts, snapshot.gang, snapshot.admission)
@@ -121,10 +120,11 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
     lost = sorted({pod.node for pod in pods if pod.state is PodState.LOST})
     not_read = listed([*snapshot.not_read]) if snapshot.not_read else ""
     rules = (
-        (phase is Phase.GONE and not recorded, f"no `pulumi up` has deployed {snapshot.target.experiment}"),
+        (phase is Phase.GONE and not recorded, "it is not deployed; `pulumi up` deploys it"),
         (phase is Phase.GONE, f"the recorded job {recorded} is not in the cluster"),
         (lost != [], f"no report from {', '.join(lost[:MOST_NODES])} any more: what runs there is unknown"),
-        (phase is Phase.UNKNOWN, f"{not_read} could not be read"),
+        (phase is Phase.UNKNOWN, f"{'its pods have ended, and ' if pods else ''}{not_read} could not be read"),
+        (phase is Phase.SUSPENDED, "`trainform resume` and `pulumi up` start its pods again"),
         (outcome.word == "stopped", STOPPED),
         (
             phase is Phase.ENDING and outcome.at != "",
@@ -136,9 +136,8 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
     return next((text for holds, text in rules if holds), "")
 
 
-def _cost(snapshot: Snapshot, accelerators: Mapping[str, int], started: str, ended: str) -> Cost | None:
+def _cost(snapshot: Snapshot, accelerators: Mapping[str, int], seconds: int | None) -> Cost | None:
     hourly = hourly_cost(accelerators, snapshot.target.environment)
-    seconds = seconds_between(started, ended if ended else snapshot.read_at)
     if hourly is None or seconds is None:
         return None
     return Cost(round(float(hourly.amount) * seconds / 3600, 2), hourly.currency)

@@ -45,7 +45,7 @@ CODES: Mapping[str, tuple[str, str]] = {
     "queue-full": ("The queue has too little left", f"{_ENDS}, or set `queue` to another one"),
     "queue-borrowed": ("Jobs of queues above their share hold the room", f"wait, or {_PLATFORM} for `reclaim`"),
     "never-fits": ("Nodes, queue or quota are too small, also without other jobs", f"{_FEWER}, or {_PLATFORM}"),
-    "nodes-full": ("Other jobs hold the nodes", _ENDS),
+    "nodes-full": ("Other jobs hold the nodes, or they are cordoned or not ready", _ENDS),
     "gang-short": ("The nodes have room for a part of the gang", _ENDS),
     "no-node": ("No node admits the pods: labels, taints, or cordoned nodes",
                 f"correct `node_selector` or `tolerations`, or {_PLATFORM} for such a node"),

@@ -215,8 +215,8 @@ class Volcano(Backend):
 
     def suspend_fix(self, plan: Plan) -> str:
         """Return the command: Volcano suspends a job by a Command object."""
-        options = f"-N {plan.job} -n {plan.namespace}"
-        return f"use `vcctl job suspend {options}` instead of this key, and later `vcctl job resume {options}`"
+        use = f"use `vcctl job suspend -N JOB -n {plan.namespace}` instead of this key, and later `vcctl job resume`"
+        return f"{use}; `trainform status` shows the JOB"  # the plan's is of the files, and may not be deployed
 
     def crds(self, plan: Plan) -> tuple[str, ...]:
         return ("jobs.batch.volcano.sh",)
