@@ -361,6 +361,7 @@ def test_a_local_queue_that_is_not_active_or_missing() -> None:
 def test_a_job_without_a_workload() -> None:
     reason = only(snapshot(OF_KUEUE, gang=None, queue=EMPTY), facts(*NODES, kueue=kueue()))
     assert (reason.code, reason.object) == ("silent", "Deployment/kueue-controller-manager")
+    assert "has made no Workload of the job" in reason.text
     assert codes(snapshot(OF_KUEUE, gang=None, queue=EMPTY, read_at="2026-11-27T14:00:20Z")) == []
     assert codes(snapshot(OF_KUEUE, gang=None, queue=EMPTY, not_read={"gang": "forbidden"})) == []
 

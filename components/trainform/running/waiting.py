@@ -256,7 +256,8 @@ def _silent(case: Case) -> Iterator[Reason]:
     elif reported(mapping(value_at(job, "status"))):
         return
     for silent in operators[:1]:
-        text = f"the controller {silent.controller} has done nothing with the job"
+        nothing = "made no Workload of" if silent is KUEUE else "done nothing with"
+        text = f"the controller {silent.controller} has {nothing} the job"
         yield _reason("silent", text, f"Deployment/{silent.controller.partition('/')[2]}")
 
 
