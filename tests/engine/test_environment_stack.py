@@ -68,9 +68,9 @@ def test_destroy_keeps_the_namespace_with_everything_in_it_and_the_next_up_adopt
     )
     before = [live.get(*each)["metadata"]["uid"] for each in living]
 
-    told = project.trainform("destroy", stack, "--", "--yes", "--skip-preview").succeeded()
-    assert f"the namespace {namespace} stays in the cluster" in told
-    assert f"kubectl delete namespace {namespace} --context" in told
+    output = project.trainform("destroy", stack, "--", "--yes", "--skip-preview").succeeded()
+    assert f"the namespace {namespace} stays in the cluster" in output
+    assert f"kubectl delete namespace {namespace} --context" in output
     assert [live.get(*each)["metadata"]["uid"] for each in living] == before
     assert live.find("queues", "team-vision") is None
     assert live.find("persistentvolumeclaims", "scratch", namespace) is None

@@ -166,7 +166,7 @@ def test_kueue_admits_jobs_of_training_operator(own: Project, cluster: Live, que
 
 
 def test_a_kind_that_kueue_does_not_manage(own: Project, cluster: Live, queue: str) -> None:
-    """As Kueue's default leaves PyTorchJob out: the preflight asks the webhooks, and `status` says why a job waits."""
+    """Kueue's default leaves PyTorchJob out: the preflight asks the webhooks, and `status` says why a job waits."""
     own.environment(admission="kueue")
     write(own, {"pytorch": on_kueue()["pytorch"]})
     stack = own.stack("pytorch")

@@ -251,7 +251,7 @@ def test_many_pods_are_followed_over_a_break_of_all_connections(many: LogServer)
 def test_a_job_that_may_not_be_read_is_followed_until_its_pods_have_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As with the role `view`, which may not read the jobs of Volcano."""
+    """The role `view` may not read the jobs of Volcano."""
     lines, body, output = Lines(), running(0), Output((0, "step 0"))
 
     def end() -> None:

@@ -1,4 +1,4 @@
-"""What runs in Docker: the daemon, real nodes, and the image with the launchers."""
+"""Fixtures of what runs in Docker: the daemon, real nodes, and the image with the launchers."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 `addons` is a sandbox (folder, kubeconfig, address) with the controllers of add-ons, `addons_exports` the variables with
 which `pulumi` works on it. It has every add-on where a test of `make proof` runs, else those of `make test`. Its nodes
 are like those of the environment `dev`, but more. `real_sandbox` has two real nodes, and the add-ons that a test names:
-`@pytest.mark.needs("jobset")`. Each test takes a namespace or names of its own.
+`@pytest.mark.needs("jobset")`. Each test takes another namespace or other names.
 """
 
 from __future__ import annotations

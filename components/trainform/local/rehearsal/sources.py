@@ -76,7 +76,7 @@ def workload_of_cluster(cluster: ClusterApi, plan: Plan) -> Workload:
         secrets={name: secret_data(body) for (kind, name), body in present.items() if kind == SECRET},
         services=tuple(
             service
-            for service in services  # an operator's own have labels of its own
+            for service in services  # an operator's Services have other labels
             if any(selects(service, pod) for pod in pods)
         ),
         notes=() if len(pods) == plan.totals.pods else (f"the cluster has {len(pods)} of {plan.totals.pods} pods",),
