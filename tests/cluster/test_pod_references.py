@@ -146,6 +146,16 @@ def test_a_missing_key() -> None:
     assert "aHVudGVyMg" not in repr(found)
 
 
+@pytest.mark.parametrize("state", ["Closed", "Closing"])
+def test_a_queue_that_is_not_open(state: str) -> None:
+    """Volcano's controller opens a new queue, which has no state until then."""
+    queue = Reference("Queue", "night", (), "queue")
+    (problem,) = judge(queue, Answer(200, {"status": {"state": state}}), "ai", StackContext()).problems
+    assert problem.reason.startswith(f"the queue night is {state}, ")
+    for status in ({"state": "Open"}, {"state": ""}, {}):
+        assert judge(queue, Answer(200, {"status": status}), "ai", StackContext()) == Outcome()
+
+
 def test_what_may_not_be_read_is_not_checked_and_a_pull_secret_is_a_warning() -> None:
     secret = Reference("Secret", "hf", ("token",), "env.HF_TOKEN")
     assert judge(secret, FORBIDDEN, "ai", StackContext()).not_checked == [

@@ -31,6 +31,7 @@ from trainform.errors import ClusterError, without_credentials
 MAX_CONNECTIONS = 10
 PAGE = "250"  # objects in one response: a node with its list of images has up to 50 kB
 _WARNING = re.compile(r'299 \S+ "(.*)"')  # RFC 7234
+NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}  # of a list of pods
 _APPLY = "application/apply-patch+yaml"  # of which JSON is a part
 # An object's name and labels without its content, which may be secret. For a list the server takes the second alone.
 _METADATA_ONLY, _METADATA_OF_LIST = (

@@ -15,7 +15,7 @@ from trainform import defaults
 from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.cluster import budgets
 from trainform.cluster.amounts import Amounts, all_spelled, summed
-from trainform.cluster.api import ClusterApi, labelled, start_threads
+from trainform.cluster.api import NOT_ENDED, ClusterApi, labelled, start_threads
 from trainform.cluster.facts import (
     NO_HOLDERS,
     OBJECTS,
@@ -37,7 +37,6 @@ from trainform.manifests.manifest import mapping
 Body = Mapping[str, Any]
 SECONDS = 2.0
 AT_ONCE = 6  # objects; the lists take the other connections of `api.MAX_CONNECTIONS`
-NOT_ENDED = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 RECORDS = "what is deployed"
 
 

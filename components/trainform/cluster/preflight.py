@@ -6,7 +6,6 @@ Without them the same mistakes appear late and one by one: as denials of webhook
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -53,7 +52,6 @@ def check_job(
     checks: list[Callable[[], Outcome]] = [
         partial(_crds, cluster, crds, plan.operator),
         partial(_namespace, cluster, namespace, plan.namespace, plan.environment, stack),
-        partial(_queue, cluster, plan),
         partial(_references, cluster, plan, named, stack),
         *(partial(_existing_object, cluster, existing) for existing in BACKENDS[plan.backend].existing(plan)),
     ]
@@ -286,29 +284,6 @@ def _real_memory(cluster: ClusterApi, plan: Plan, templates: Sequence[Template],
         f"ask for less; or `trainform rehearse {plan.experiment} -e {plan.environment}`, which runs CPU processes; or "
         "`trainform sandbox up --nodes simulated`",
     )
-
-
-QUEUES = "Volcano"
-UNOPENED_FIX = "look at the volcano-controllers deployment and its log"
-
-
-def _queue(cluster: ClusterApi, plan: Plan) -> Outcome:
-    """Check that Volcano's queue of the job is open. The state of a new queue is empty until its controller sets it."""
-    if plan.queue.request is not None or plan.admission != defaults.VOLCANO:
-        return Outcome()
-    name, deadline = plan.queue.name, time.monotonic() + defaults.QUEUE_OPEN_SECONDS
-    while True:
-        found = cluster.read(path_of("Queue", name=name))
-        state = mapping(found.body.get("status")).get("state", "")
-        if not found.found or state == "Open":
-            return Outcome()
-        if state:
-            reason = f"the queue {name} is {state}, and {QUEUES} accepts jobs only in an open queue"
-            return refused(reason, f"open it: vcctl queue operate --action open --name {name}")
-        if time.monotonic() > deadline:
-            unset = f"the queue {name} has no state after {defaults.QUEUE_OPEN_SECONDS} s"
-            return refused(f"{unset}: {QUEUES}'s controller has not opened it", UNOPENED_FIX)
-        time.sleep(1)
 
 
 def _references(cluster: ClusterApi, plan: Plan, named: Sequence[Reference], stack: StackContext) -> Outcome:

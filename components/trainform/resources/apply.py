@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import functools
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +23,9 @@ from pulumi.runtime import stack
 
 from trainform import defaults
 from trainform.backends.backend import JOB_TYPES
-from trainform.cluster.api import ClusterApi, labelled
-from trainform.cluster.live import NOT_ENDED
+from trainform.cluster.api import NOT_ENDED, ClusterApi, labelled
 from trainform.cluster.live_objects import path_of
 from trainform.cluster.outcome import Outcome
-from trainform.cluster.preflight import QUEUES, UNOPENED_FIX
 from trainform.console.lines import escaped
 from trainform.errors import ClusterError, TrainformError
 from trainform.manifests.manifest import Manifest, resource_name
@@ -43,6 +42,7 @@ OLD_PODS_SECONDS = 600.0  # as long as the provider waits for other deletions
 REGISTRATION_FAILED: type[Exception] | tuple[()] = getattr(stack, "ResourceRegistrationFailed", ())
 
 
+@functools.cache
 def provider_version() -> str:
     """Return the version of the SDK and the provider. Every resource names it, so the engine uses no other one."""
     return version("pulumi-kubernetes")
@@ -208,7 +208,7 @@ def hooks_of(manifest: Manifest, resource: str, context: str | None) -> pulumi.R
         if kind == "Queue" and any("timed out" in error for error in failed.errors):
             # the provider's own error is "timed out waiting for the condition"
             reason = f"the queue {name} has not opened within {defaults.QUEUE_OPEN_SECONDS} s; "
-            fix = f"{QUEUES}'s controller opens queues: {UNOPENED_FIX}, then run this again"
+            fix = "Volcano's controller opens queues: see the log of volcano-controllers, then run this again"
             pulumi.log.error(escaped(reason + fix))
         # a webhook may not see yet another object that was just created
         late = any(all(word in failed.errors[0] for word in words) for words in manifest.late_refusals)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ def run() -> None:
     """
     with contextlib.suppress(ValueError):  # in a thread, as the Automation API runs it, signals are the main program's
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # pydantic would search all installed packages for plugins, which no stack needs
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(defaults.NEW_OBJECTS)
     atexit.register(gc.freeze)  # otherwise Python searches everything for garbage at its end
     component = _component()
