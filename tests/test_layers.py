@@ -26,9 +26,9 @@ NAMING_VOLCANO = {
     "spec/queue_fields.py",
     "rules/references.py",
     "rules/limits/object_rules.py",
-    "cluster/preflight.py",
     "cli/demo.py",
     "cli/sandbox.py",
+    "resources/apply.py",
 }
 ADDONS = {"local"}  # they know what a sandbox runs: each operator has its add-on there
 SHOWN_DOCSTRINGS = {"spec", "cli"}  # users read them, as descriptions in JSON Schemas and as help

@@ -17,7 +17,7 @@ from tests.support.live_objects import NAMESPACE, queue
 from tests.support.websites import website
 from trainform import defaults
 from trainform.errors import ClusterError
-from trainform.running.read import read
+from trainform.running.read import read, read_events
 from trainform.running.snapshot import Snapshot, Target
 
 UID = "0d4f2a8e-6f0f-4f2b-9d5b-2f9f1b7a7c11"
@@ -59,11 +59,17 @@ def claim(name: str) -> dict[str, Any]:
 @pytest.fixture(name="read")
 def read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def reading(
-        objects: Any, seconds: float = PLENTY, then: Callable[[], object] = lambda: None, **more: Any
+        objects: Any,
+        seconds: float = PLENTY,
+        then: Callable[[], object] = lambda: None,
+        every: bool | None = None,
+        **more: Any,
     ) -> Snapshot:
+        """every: which events are read too. None: none of them."""
         with website(objects) as server:
             use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
             found = read(Target("bert", environment()), seconds, **more)
+            found = found if every is None else read_events(found, seconds, every=every)
             then()
             return found
 
@@ -86,7 +92,8 @@ def test_what_belongs_to_the_recorded_job_is_read(read: Any) -> None:
         event(identified(pods[1], "before"), "Evict", "2026-11-22T08:59:00Z"),  # of a job with the same name
     ]
     objects = [record, bert(), *pods, older, gang(UID), gang("other", "other"), queue("vision"), *claims, *events]
-    found = read(ApiObjects(objects))
+    assert (read(ApiObjects(objects)).claims, read(ApiObjects(objects)).events) == ((), ())
+    found = read(ApiObjects(objects), every=False)
     assert (found.target.stack, found.record.revision, found.not_read) == ("vision/bert.dev", REVISION, {})
     assert found.job["metadata"]["uid"] == UID
     assert [pod["metadata"]["uid"] for pod in found.pods] == ["pod-0", "pod-1"]
@@ -94,7 +101,7 @@ def test_what_belongs_to_the_recorded_job_is_read(read: Any) -> None:
     assert found.queue["metadata"]["name"] == "vision"
     assert [each["metadata"]["name"] for each in found.claims] == ["corpora", "bert-out"]
     assert [each["reason"] for each in found.events] == ["ExecuteAction", "Unschedulable", "FailedMount"]
-    assert "Pulled" in {each["reason"] for each in read(ApiObjects(objects), every_event=True).events}
+    assert "Pulled" in {each["reason"] for each in read(ApiObjects(objects), every=True).events}
 
 
 def test_the_newest_job_of_the_experiment_stands_for_one_that_is_not_recorded(read: Any) -> None:
@@ -112,7 +119,7 @@ def test_of_several_gangs_that_which_waits_is_the_jobs(read: Any) -> None:
 
 def test_what_may_not_be_read_is_named_and_the_rest_is_read(read: Any) -> None:
     objects = [recorded("bert", queue="vision"), bert(), of_job("bert", 0)]
-    found = read(ApiObjects(objects, forbidden=frozenset({"*/queues", "configmaps", "events"})))
+    found = read(ApiObjects(objects, forbidden=frozenset({"*/queues", "configmaps", "events"})), every=False)
     assert found.not_read.keys() == {"record", "events"}, "the queue is in the record alone"
     assert found.not_read["events"] == "this account has no permission to list events of the namespace ai-namespace"
     assert len(found.pods) == 1
@@ -124,7 +131,7 @@ def test_what_may_not_be_read_is_named_and_the_rest_is_read(read: Any) -> None:
 def test_a_late_part_is_named_and_a_server_that_does_not_answer_is_an_error(read: Any) -> None:
     found = read(ApiObjects([recorded("bert"), bert()], slow={"podgroups": 3.0}), seconds=1.0)
     assert found.not_read.keys() == {"gang"}
-    late = dict.fromkeys(["configmaps", "pods", "events", "persistentvolumeclaims"], 3.0)
+    late = dict.fromkeys(["configmaps", "pods"], 3.0)
     with pytest.raises(ClusterError, match="timed out"):
         read(ApiObjects(slow=late), seconds=1.0)
 

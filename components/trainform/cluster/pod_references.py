@@ -128,8 +128,8 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
         reason = "this account has no permission to read it" if answer.forbidden else f"status {answer.status}"
         return Outcome(not_checked=[(f"{kind} {name}", reason)])
     state = mapping(answer.body.get("status")).get("state", "Open") if kind == "Queue" else "Open"
-    if state not in ("", "Open"):  # empty until Volcano's controller has opened a new one
-        reason = f"the queue {name} is {state}, and Volcano accepts jobs only in an open one"
+    if state not in ("", "Open"):  # empty until the controller has opened a new one
+        reason = f"the queue {name} is {state}, and accepts no jobs"
         return Outcome([Problem(path, name, reason, f"open it: vcctl queue operate --action open --name {name}")])
     there = {key for field in ("data", "binaryData") for key in mapping(answer.body.get(field))}
     missing = sorted(key for key in keys if key not in there)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,11 +32,11 @@ from trainform.project import require_project
 from trainform.running.snapshot import Body, Snapshot, Target, text_at
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
-WARNINGS = {"fieldSelector": "type=Warning"}
 MOST_OUTPUTS, OUTPUT_SECONDS = 32, 1.0
-RECORD, JOB, PODS, GANG, QUEUE, EVENTS, CLAIMS = "record", "job", "pods", "gang", "queue", "events", "claims"
-OUTPUTS, CREATED = "outputs", "metadata.creationTimestamp"
+RECORD, JOB, PODS, GANG, QUEUE, OUTPUTS = "record", "job", "pods", "gang", "queue", "outputs"
+CLAIMS, EVENTS = "claims", "events"
 """The parts that `Snapshot.not_read` names."""
+CREATED = "metadata.creationTimestamp"
 _GANGS = {  # the collection of gangs by admission, and their kind in events
     defaults.VOLCANO: (QUEUE_API, "podgroups", "PodGroup"),
     defaults.KUEUE: (KUEUE.api_version, "workloads", "Workload"),
@@ -52,13 +52,25 @@ def target_of_stack(stack: str, root: Path | None = None) -> Target:
     return Target(found.experiment, found.environment, found.full_name)
 
 
-def read(target: Target, seconds: float = SECONDS, *, every_event: bool = False, outputs: bool = False) -> Snapshot:
-    """Read the objects of the job. seconds: the time for each answer. every_event: also normal events of pods, of
-    which a large job has thousands. outputs: also the time of the last line of output of the first running pods.
-    ClusterError if the cluster does not answer."""
+def read(target: Target, seconds: float = SECONDS, *, outputs: bool = False) -> Snapshot:
+    """Read the objects of the job, without its events and claims. seconds: the time for each answer. outputs: also the
+    time of the last line of output of the first running pods. ClusterError if the cluster does not answer."""
+    with _reads(target, seconds) as reads:
+        return reads.snapshot(outputs=outputs)
+
+
+def read_events(snapshot: Snapshot, seconds: float = SECONDS, *, every: bool = False) -> Snapshot:
+    """Return the snapshot with the job's events and claims: a server searches all events of a namespace for them.
+    every: also normal events of pods, of which a large job has thousands."""
+    with _reads(snapshot.target, seconds) as reads:
+        return reads.with_events(snapshot, every=every)
+
+
+@contextlib.contextmanager
+def _reads(target: Target, seconds: float) -> Iterator[_Reads]:
     with contextlib.closing(ClusterApi(target.environment.cluster.context, seconds)) as api:
         refuse_another(api, target.environment)
-        return _Reads(api, target).snapshot(every_event=every_event, outputs=outputs)
+        yield _Reads(api, target)
 
 
 def require_pods(snapshot: Snapshot) -> None:
@@ -85,16 +97,14 @@ class _Reads:
         self._api, self._target, self._space = api, target, target.namespace
         self._not_read: dict[str, str] = {}
 
-    def snapshot(self, *, every_event: bool, outputs: bool) -> Snapshot:
+    def snapshot(self, *, outputs: bool) -> Snapshot:
         read_at, target = utc_now(), self._target
-        recorded, pods, claims, events = self._each(
+        recorded, pods = self._each(
             {
                 RECORD: lambda: deployed(self._api, target.experiment, self._space),
                 PODS: lambda: self._list(
                     path_of("Pod", self._space), "pods", labelled(pod_selector(target.experiment))
                 ),
-                CLAIMS: lambda: self._list(path_of("PersistentVolumeClaim", self._space), "claims"),
-                EVENTS: lambda: self._events({} if every_event else WARNINGS),
             }
         )
         record = self._record(recorded)
@@ -104,22 +114,29 @@ class _Reads:
             target=structs.replace(target, stack=recorded.stack) if recorded and recorded.stack else target,
             record=record,
             job=job,
-            claims=_claims_of(claims or (), record, target.experiment),
         )
         own = [pod for pod in pods or () if found.revision in ("", _revision(pod))]
-        gangs, queue, more, last = self._each(
+        gangs, queue, last = self._each(
             {
                 GANG: lambda: self._gangs(found.admission),
                 QUEUE: lambda: self._queue(found),
-                EVENTS: lambda: self._events_around(found),
                 OUTPUTS: lambda: self._outputs(own) if outputs else {},
             }
         )
-        gang = _gang_of(gangs or (), job, own)
-        objects = [each for each in (job, gang, queue, *found.claims, *own) if each is not None]
-        around = _events_of(objects, [*(events or ()), *(more or ())], found.name, text_at(job, CREATED))
-        parts = {"pods": own, "gang": gang, "queue": queue, "events": around, "outputs": last or {}}
+        parts = {"pods": own, "gang": _gang_of(gangs or (), job, own), "queue": queue, "outputs": last or {}}
         return structs.replace(found, **parts, not_read=self._not_read)
+
+    def with_events(self, found: Snapshot, *, every: bool) -> Snapshot:
+        listed, events = self._each(
+            {
+                CLAIMS: lambda: self._list(path_of("PersistentVolumeClaim", self._space), "claims"),
+                EVENTS: lambda: self._events([""] if every else ["type=Warning", *_events_around(found)]),
+            }
+        )
+        claims = _claims_of(listed or (), found.record, found.target.experiment)
+        objects = [each for each in (found.job, found.gang, found.queue, *claims, *found.pods) if each is not None]
+        around = _events_of(objects, events or (), found.name, text_at(found.job, CREATED))
+        return structs.replace(found, claims=claims, events=around, not_read={**found.not_read, **self._not_read})
 
     def _each(self, reads: Mapping[str, Callable[[], Any]]) -> list[Any]:
         """Run the reads at the same time. A part that is refused or late is None, and its reason is kept; ClusterError
@@ -173,8 +190,10 @@ class _Reads:
         queue: Body | None = self._api.find(path, f"read the queue {name}")
         return queue
 
-    def _events(self, parameters: Mapping[str, str]) -> list[Body]:
-        return self._list(f"/api/v1/namespaces/{quote(self._space, safe='')}/events", "events", parameters)
+    def _events(self, selectors: Sequence[str]) -> list[Body]:
+        path = f"/api/v1/namespaces/{quote(self._space, safe='')}/events"
+        found = each(lambda selector: self._list(path, "events", {"fieldSelector": selector}), selectors)
+        return [event for events in found for event in events]
 
     def _outputs(self, pods: Sequence[Body]) -> dict[str, str]:
         """Return the time of the last line of output by pod. A node that does not answer in time has none."""
@@ -192,12 +211,6 @@ class _Reads:
         running = [pod for pod in pods if pod_state(pod) is PodState.RUNNING][:MOST_OUTPUTS]
         ended = concurrent.futures.wait(start_threads(last, running, MAX_CONNECTIONS), OUTPUT_SECONDS)
         return dict(future.result() for future in ended.done)
-
-    def _events_around(self, found: Snapshot) -> list[Body]:
-        """Return the events of the job object and of gangs, also normal ones."""
-        wanted = [f"involvedObject.name={found.name}"] if found.name else []
-        wanted += [f"involvedObject.kind={_GANGS[found.admission][2]}"] if found.admission in _GANGS else []
-        return [event for found in each(lambda what: self._events({"fieldSelector": what}), wanted) for event in found]
 
 
 # --- what belongs to the job
@@ -223,6 +236,12 @@ def _gang_of(gangs: Iterable[Body], job: Body | None, pods: Iterable[Body]) -> B
     own = [gang for gang in gangs if uid in _owners(gang) or _metadata(gang).get("name") in names]
     waits = ("", "Pending", "Inqueue")
     return max(own, key=lambda gang: (text_at(gang, "status.phase") in waits, text_at(gang, CREATED)), default=None)
+
+
+def _events_around(found: Snapshot) -> list[str]:
+    """Return the selectors of events of the job object and of gangs, also normal ones."""
+    gang = [f"involvedObject.kind={_GANGS[found.admission][2]}"] if found.admission in _GANGS else []
+    return [*gang, *([f"involvedObject.name={found.name}"] if found.name else [])]
 
 
 def _events_of(objects: Iterable[Body], events: Iterable[Body], job: str, created: str) -> list[Body]:

@@ -18,7 +18,7 @@ from trainform.manifests.manifest import mapping, mappings
 from trainform.running.failure import end_of, failure_of
 from trainform.running.model import Cost, Fault, JobStatus, PodStatus
 from trainform.running.pods import first_ranks, place_of
-from trainform.running.read import JOB, PODS, read, target_of_stack
+from trainform.running.read import JOB, PODS, read, read_events, target_of_stack
 from trainform.running.snapshot import Body, Snapshot, Target, container_statuses
 from trainform.spec.environment import hourly_cost
 
@@ -41,13 +41,15 @@ def status_of_target(target: Target) -> JobStatus:
     """Read the objects of the job, and return its status."""
     snapshot = read(target, SECONDS, outputs=True)
     found = status_of(snapshot)
-    if found.phase not in WAITS | {Phase.FAILED}:
+    maybe_preempted = found.phase is Phase.FAILED and not found.fault and not found.restarts
+    if found.phase not in WAITS and not maybe_preempted:
         return found
     from trainform.running.facts import read_facts  # they import the arithmetic of reviews
     from trainform.running.waiting import preemption, reasons
 
-    if found.phase is Phase.FAILED:
-        evicted = "" if found.fault or found.restarts else preemption(snapshot)
+    snapshot = read_events(snapshot, SECONDS)
+    if maybe_preempted:
+        evicted = preemption(snapshot)
         return structs.replace(found, message=evicted, fault=Fault.QUEUE, failure=None) if evicted else found
     facts = read_facts(snapshot, SECONDS)
     return structs.replace(
