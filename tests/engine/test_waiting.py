@@ -23,7 +23,7 @@ from trainform.local.sandbox.start import SCHEDULER
 from trainform.running import waiting
 from trainform.running.facts import Facts, read_facts
 from trainform.running.model import Reason
-from trainform.running.read import read
+from trainform.running.read import read, read_events
 from trainform.running.snapshot import Snapshot, Target
 from trainform.running.waiting import preemption
 from trainform.spec.layers import merge_patch
@@ -59,7 +59,7 @@ class Queue:
 
     def look(self, made: RenderedJob) -> tuple[Snapshot, Facts]:
         """Read the job and the facts about it."""
-        snapshot = read(Target(made.experiment.name, made.environment), PATIENCE)
+        snapshot = read_events(read(Target(made.experiment.name, made.environment), PATIENCE), PATIENCE)
         return snapshot, read_facts(snapshot, PATIENCE)
 
     def why(self, made: RenderedJob, code: str) -> Reason:
