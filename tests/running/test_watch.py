@@ -58,6 +58,19 @@ def test_a_server_that_goes_away_is_reported_and_read_again(
         asyncio.run(asyncio.wait_for(watch(), PATIENCE))
 
 
+@pytest.mark.parametrize(
+    ("phase", "state", "not_read"), [("Running", "running", set()), ("Failed", "failed", {"events"})]
+)
+def test_events_are_read_of_a_job_that_may_have_been_preempted(
+    phase: str, state: str, not_read: set[str], target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects = [recorded("bert", 1), job("bert", phase), *([of_job("bert", 0)] if phase == "Running" else [])]
+    with website(ApiObjects(objects, forbidden=frozenset({"events"}))) as server:
+        use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
+        found = status_of_target(target)
+    assert (found.phase, found.not_read.keys()) == (state, not_read)
+
+
 def test_without_a_first_result_there_is_nothing_to_watch(
     target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

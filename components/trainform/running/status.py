@@ -48,6 +48,7 @@ def status_of_target(target: Target) -> JobStatus:
     from trainform.running.waiting import preemption, reasons
 
     snapshot = read_events(snapshot, SECONDS)
+    found = structs.replace(found, not_read=snapshot.not_read)
     if maybe_preempted:
         evicted = preemption(snapshot)
         return structs.replace(found, message=evicted, fault=Fault.QUEUE, failure=None) if evicted else found
@@ -56,7 +57,7 @@ def status_of_target(target: Target) -> JobStatus:
         found,
         message=found.message or preemption(snapshot, facts),
         reasons=reasons(snapshot, facts),
-        not_read={**snapshot.not_read, **facts.live.not_read},
+        not_read={**found.not_read, **facts.live.not_read},
     )
 
 
