@@ -115,8 +115,9 @@ class LogServer:
             at = max(output.first(query.get("sinceTime", "")), len(output.lines) - int(query.get("tailLines", 1 << 31)))
             while True:
                 ended = output.ended
-                yield b"".join(output.lines[at:])
-                at = len(output.lines)
+                new = output.lines[at:]
+                yield b"".join(new)
+                at += len(new)  # a test may have added more meanwhile
                 if ended or query.get("follow") != "true":
                     return
                 await asyncio.sleep(LATE)
