@@ -51,7 +51,6 @@ KINDS: Mapping[tuple[str, str], ServedKind] = {
     ("v1", SECRETS): ServedKind("secrets", namespaced=True),
     ("v1", "Service"): ServedKind("services", namespaced=True),
     ("v1", "ServiceAccount"): ServedKind("serviceaccounts", namespaced=True),
-    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"): ServedKind("customresourcedefinitions", namespaced=False),
     ("node.k8s.io/v1", "RuntimeClass"): ServedKind("runtimeclasses", namespaced=False),
     ("scheduling.k8s.io/v1", "PriorityClass"): ServedKind("priorityclasses", namespaced=False),
     ("storage.k8s.io/v1", "StorageClass"): ServedKind("storageclasses", namespaced=False),

@@ -22,10 +22,18 @@ def operators() -> Mapping[str, tuple[Operator, ...]]:
     }
 
 
+def served_versions(api: ClusterApi) -> dict[str, list[str]]:
+    """Return the versions of each served API group, without that of the core. Raises `NotReadError`."""
+    groups = mappings((api.find("/apis", "list the API groups") or {}).get("groups"))
+    return {
+        str(group.get("name")): [str(version.get("version")) for version in mappings(group.get("versions"))]
+        for group in groups
+    }
+
+
 def served_operators(api: ClusterApi) -> tuple[str, ...]:
     """Return the names of the operators whose API version is served. Raises `NotReadError`."""
-    groups = mappings((api.find("/apis", "list the API groups") or {}).get("groups"))
-    served = {version.get("groupVersion") for group in groups for version in mappings(group.get("versions"))}
+    served = {f"{group}/{version}" for group, versions in served_versions(api).items() for version in versions}
     return tuple(name for name, found in operators().items() if any(each.api_version in served for each in found))
 
 

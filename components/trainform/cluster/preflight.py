@@ -6,7 +6,7 @@ Without them the same mistakes appear late and one by one: as denials of webhook
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,12 +17,12 @@ from trainform.backends.backend import BACKENDS, Existing
 from trainform.cluster import dry_run, pod_references
 from trainform.cluster.api import Answer, ClusterApi, NotReadError, each
 from trainform.cluster.identity import is_sandbox
-from trainform.cluster.live_objects import ServedKind, collection, find_job, path_of
-from trainform.cluster.operators import project_of
+from trainform.cluster.live_objects import ServedKind, collection, find_job, path_of, served
+from trainform.cluster.operators import project_of, served_versions
 from trainform.cluster.outcome import Outcome, StackContext, refused
 from trainform.cluster.pod_references import Reference
-from trainform.errors import ClusterError
-from trainform.manifests.manifest import CLAIM, Manifest, mapping, mappings
+from trainform.errors import ClusterError, list_names
+from trainform.manifests.manifest import CLAIM, Manifest, mapping
 from trainform.manifests.templates import Template
 from trainform.plan.model import Plan
 from trainform.plan.operator import Operator
@@ -221,24 +221,30 @@ def _job_of_lost_state(cluster: ClusterApi, live: dict[str, Any], plan: Plan, st
 
 
 def _crds(cluster: ClusterApi, crds: tuple[str, ...], operator: Operator | None = None) -> Outcome:
-    return sum((_crd(cluster, name, operator) for name in crds), Outcome())
+    """Check that the cluster serves the resources, and that of the job's operator in the version of the job. Every
+    account may ask for the served ones; its definitions may be forbidden, and that of a job has 400 kB."""
+    with contextlib.suppress(NotReadError):
+        versions = served_versions(cluster)
+        return sum(each(lambda name: _crd(cluster, name, versions, operator), crds), Outcome())
+    return Outcome()
 
 
-def _crd(cluster: ClusterApi, name: str, operator: Operator | None) -> Outcome:
-    """Check that the definition exists, and that one of the job's operator serves the version of the job."""
-    found = cluster.read(path_of("CustomResourceDefinition", name=name))
+def _crd(cluster: ClusterApi, name: str, versions: Mapping[str, Sequence[str]], operator: Operator | None) -> Outcome:
+    plural, _, group = name.partition(".")
+    found = [
+        version
+        for version in versions.get(group, ())
+        if any(kind.plural == plural for kind in served(cluster, f"{group}/{version}").values())
+    ]
     version = "" if operator is None else operator.api_version
     project = project_of(name, version)
-    if found.missing:
+    if not found:
         reason = f"{cluster.name} has no {name}"
         return refused(reason, f"install {project} there, or choose another cluster")
-    versions = mappings(mapping(found.body.get("spec")).get("versions")) if found.found else []
-    served = [str(each.get("name")) for each in versions if each.get("served")]
-    if operator is None or name not in operator.crds or not versions or version.rpartition("/")[2] in served:
+    if operator is None or name not in operator.crds or version.rpartition("/")[2] in found:
         return Outcome()
-    reason = f"{cluster.name} serves {name} as {', '.join(served)}, and this job is {version}"
-    by_field = operator.mpi_job and served
-    fix = f"write `mpi_job: {served[0]}` in the environment" if by_field else f"install {project}"
+    reason = f"{cluster.name} serves {name} as {list_names(found)}, and this job is {version}"
+    fix = f"write `mpi_job: {found[0]}` in the environment" if operator.mpi_job else f"install {project}"
     return refused(reason, f"{fix}, or choose another cluster")
 
 

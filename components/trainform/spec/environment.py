@@ -189,7 +189,7 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         "and not a PriorityClass of the pods.",
     )
     cluster: Cluster = Field(
-        default=Cluster(),
+        default=Cluster.model_construct(),
         examples=[{"context": "dev-cluster"}],
         json_schema_extra=OnChange.BY_PART,
         description="Which cluster. Empty: that of the current context.",
@@ -230,7 +230,7 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
         description="Prices per GiB-month, by the short names of `storage_classes`. Empty: no price.",
     )
     cost_levels: CostLevels = Field(
-        default=CostLevels(),
+        default=CostLevels.model_construct(),
         examples=[{"medium": 20, "high": 100}],
         json_schema_extra=OnChange.NO_OBJECT,
         description="Rises of the cost that a review marks. From 1 on, 20 % is medium and 50 % high at any "
@@ -253,12 +253,12 @@ class Environment(Model, on_change=OnChange.NEW_REVISIONS):
     )
     tolerations: list[Toleration] = Field(default=[], description="Taints that every experiment tolerates.")
     limits: Limits = Field(
-        default=Limits(),
+        default=Limits.model_construct(),
         json_schema_extra=OnChange.NO_OBJECT,
         description="What experiments may request. Empty: see each limit.",
     )
     promotion: Promotion = Field(
-        default=Promotion(),
+        default=Promotion.model_construct(),
         examples=[{"from": ["dev"], "succeeded": True, "soak": "24h"}],
         json_schema_extra=OnChange.NO_OBJECT,
         description="Gates before a release is promoted to here. Empty: none.",

@@ -124,7 +124,7 @@ class Experiment(Model, on_change=OnChange.NEW_REVISION):
         "most 64.",
     )
     network: Network = Field(
-        default=Network(),
+        default=Network.model_construct(),
         json_schema_extra=OnChange.BY_PART,
         description="How the pods reach each other. Empty: over the pod network.",
     )

@@ -5,7 +5,6 @@ Source: RFC 1123 and RFC 1035 labels as `k8s.io/apimachinery/pkg/util/validation
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Annotated
@@ -224,6 +223,8 @@ MEANING = {
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return "did you mean …?" with the known name that is most like this one; "" if none is like it."""
+    import difflib  # only an error needs it
+
     near = difflib.get_close_matches(name, [*known], 1)
     return f"did you mean {near[0]}?" if near else ""
 
