@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,12 @@ def test_simulated_nodes_run_no_containers(
     words: tuple[str, ...], project: Path, objects: ApiObjects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_kubectl(project, monkeypatch)
+    kubeconfig = Path(os.environ["KUBECONFIG"])
+    kubeconfig.write_text(
+        kubeconfig.read_text()
+        .replace("cluster: dev-cluster", f"cluster: {defaults.SANDBOX_CONTEXT}")
+        .replace("name: dev-cluster", f"name: {defaults.SANDBOX_CONTEXT}", 1)
+    )
     node = {"name": "node-0", "labels": {defaults.NODES_LABEL: defaults.SIMULATED}}
     objects.bodies = [*of_phase("Running", running(0)), {"apiVersion": "v1", "kind": "Node", "metadata": node}]
     code, out, err = run(words[0], "bert.dev", *words[1:])

@@ -149,9 +149,8 @@ def test_the_text_of_a_job_that_runs() -> None:
         "bert.dev: restarting",
         "  ai-namespace/bert-1f3a9c, volcano",
         "    queue   default",
-        "    pods    2 of 2 placed, 1 restarting, 1 running",
-        "    again   2 restarts",
-        "    size    16 a800",
+        "    pods    2 of 2 placed, 1 restarting, 1 running, 2 restarts",
+        "    uses    16 a800",
         "    time    created 2 h ago, its pods run for 2 h (67.20 USD)",
         "",
         "Pods",
@@ -184,7 +183,7 @@ def test_a_long_name_of_a_node_stays_whole() -> None:
 def test_the_text_of_a_job_whose_pods_are_gone() -> None:
     lines = of_pods([], "Completed")
     assert lines[0] == "bert.dev: succeeded"
-    assert "    from    the condition of the job object, since its pods are gone" in lines
+    assert "    phase   from the job object (its pods are gone)" in lines
 
 
 def test_the_text_of_reasons_and_of_a_failure() -> None:

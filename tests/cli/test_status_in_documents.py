@@ -17,7 +17,7 @@ SHORT = (
     "the nodes have room for 64 h100 now, and the job needs 128 h100 (8 of 16 pods fit, the largest free node has 8)"
 )
 GANG_SHORT = Reason(
-    "gang-short", SHORT, CODES["gang-short"][1], holders=(Holder("vision/sdxl-lora-462f70", "32", "research", 0),)
+    "gang-short", SHORT, CODES["gang-short"][1], holders=(Holder("vision/clip-3d21ce", "64", "research", 0),)
 )
 FULL = Reason("queue-full", "the queue research has 8 of 32 a800 left, and the job needs 16 a800", "wait")
 TRACEBACK = """torchrun: rank 27 (local_rank: 3), exitcode 1 (pid: 74)

@@ -83,9 +83,7 @@ def test_what_cannot_be_suspended_is_refused_before_anything_is_written(
 def test_a_run_is_counted_up(root: Path) -> None:
     assert run("rerun", STACK) == (
         0,
-        f"{PATH}: trainform:run: 2\n"
-        "next: `pulumi up` replaces the job by that of the next run\n"
-        f"  pulumi up -s {STACK}\n",
+        f"{PATH}: trainform:run: 2\nnext: `pulumi up` replaces the job with a new revision\n  pulumi up -s {STACK}\n",
         "",
     )
     code, out, _ = run("rerun", STACK, "--output", "json")

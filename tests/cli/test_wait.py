@@ -14,10 +14,10 @@ from tests.cli.running import run
 from tests.cli.test_status import objects, project
 from tests.deployed.test_overview import job, of_job, recorded
 from tests.support.api_objects import ApiObjects
+from trainform.cli import wait
 from trainform.cli.status_text import headline
-from trainform.cli.wait import Goal, exit_code, with_cause
+from trainform.cli.wait import Goal, exit_code, keep_cause
 from trainform.cluster.phases import Phase, PodState
-from trainform.running import watch
 from trainform.running.model import Cause, End, Failure, Fault, JobStatus, PodStatus, Reason
 
 __all__ = ["objects", "project"]
@@ -25,7 +25,9 @@ JOB = "resnet-1f3a9c"
 ROOM = Reason("nodes-full", "8 of 16 a800 are free.", "wait")
 LARGE = Reason("never-fits", "A pod needs 16 a800, and the largest node has 8.", "use fewer", never=True)
 OOM = End(Cause.OOM, Fault.WORKLOAD, 137, "SIGKILL", "", "2026-11-27T14:02:11Z")
-RAISED = End(Cause.EXCEPTION, Fault.WORKLOAD, 1, None, "Traceback\n  x\nValueError: loss is nan", "")
+RAISED = End(
+    Cause.EXCEPTION, Fault.WORKLOAD, 1, None, "Traceback\n  x\nValueError: loss is nan", "2026-11-27T14:00:00Z"
+)
 
 
 def status(phase: Phase, **parts: Any) -> JobStatus:
@@ -52,7 +54,7 @@ def status(phase: Phase, **parts: Any) -> JobStatus:
         (status(Phase.FAILED), "succeeded", 7),
         (status(Phase.FAILED, fault=Fault.PLATFORM), "succeeded", 7),
         (status(Phase.FAILED, fault=Fault.QUEUE), "succeeded", 7),
-        (status(Phase.FAILED, fault=Fault.USER), "succeeded", 7),
+        (status(Phase.FAILED, fault=Fault.USER), "succeeded", 4),
         (status(Phase.QUEUED, reasons=(LARGE, ROOM)), "running", 5),
         (status(Phase.GONE), "succeeded", 7),
         (status(Phase.RUNNING, job="resnet-aa01"), "running", 7),  # a new revision is another job
@@ -62,12 +64,18 @@ def test_the_exit_code(found: JobStatus, goal: Goal, code: int | None) -> None:
     assert exit_code(found, goal, JOB) == code
 
 
+def test_a_job_that_has_run_may_fit_again() -> None:
+    """A node of it is gone, or its device plugin starts again."""
+    assert exit_code(status(Phase.STARTING, reasons=(LARGE,)), "succeeded", JOB, begun=True) is None
+
+
 def failed(phase: Phase, state: PodState = PodState.FAILED, end: End = RAISED) -> JobStatus:
     """A job of which one pod has an end."""
     pod = PodStatus("worker-1", "worker", 1, 1, "node-1", state, "", 0, "", "", end=end)
     return status(phase, failure=Failure(("worker-1",), (1,), end), pods=(pod,))
 
 
+LONG_AGO = structs.replace(RAISED, at="2026-11-27T13:50:00Z")
 CLOSED = End(Cause.COMMUNICATION, None, 1, None, "RuntimeError: Connection closed by peer", "")
 LOST = status(Phase.FAILED, failure=Failure((), (), note="pods were deleted (Terminated at 14:02 UTC)"))
 
@@ -78,7 +86,8 @@ LOST = status(Phase.FAILED, failure=Failure((), (), note="pods were deleted (Ter
         ([failed(Phase.ENDING)], failed(Phase.FAILED, end=CLOSED), Fault.WORKLOAD, RAISED),
         ([failed(Phase.RESTARTING, PodState.RESTARTING), status(Phase.ENDING)], LOST, Fault.WORKLOAD, RAISED),
         ([failed(Phase.ENDING, end=CLOSED)], LOST, None, None),
-        ([failed(Phase.ENDING), status(Phase.RUNNING)], LOST, None, None),  # a restart
+        ([failed(Phase.ENDING), status(Phase.RUNNING)], LOST, Fault.WORKLOAD, RAISED),  # it ended at its restart
+        ([failed(Phase.ENDING, end=LONG_AGO)], LOST, None, None),
         ([failed(Phase.ENDING, PodState.ENDING)], LOST, None, None),  # it ran again after this end
     ],
 )
@@ -87,7 +96,7 @@ def test_the_cause_that_was_seen_before_its_pod_was_deleted(
 ) -> None:
     seen = None
     for found in [*before, last]:
-        given, seen = with_cause(found, seen)
+        given, seen = keep_cause(found, seen)
     assert given.failure is not None
     assert (given.fault, given.failure.end) == (fault, end)
 
@@ -119,7 +128,7 @@ def test_the_reason_is_one_line(found: JobStatus, text: str) -> None:
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "REFRESH_SECONDS", 0.2)  # this server has no watches
+    monkeypatch.setattr(wait, "REFRESH", 0.2)  # this server has no watches
 
 
 def test_each_change_is_a_line(project: Path, objects: ApiObjects) -> None:
@@ -127,7 +136,7 @@ def test_each_change_is_a_line(project: Path, objects: ApiObjects) -> None:
     objects.bodies = [recorded("bert"), job("bert"), of_job("bert", 0), of_job("bert", 1)]
 
     def end() -> None:
-        while not any("/log" in path for path in objects.asked):  # the last read of the first status
+        while not any("podgroups" in path for path in objects.asked):  # the last read of the first status
             time.sleep(0.01)
         objects.bodies = ended
 
@@ -157,9 +166,3 @@ def test_a_job_that_may_not_be_read_and_whose_pods_have_ended(pods: Any, project
     code, out, err = run("wait", "bert.dev")
     assert (code, "no permission to read the job" in err) == (1, True), err
     assert out.split(" ", 2)[2].startswith("unknown: ")
-
-
-def test_without_rights_it_does_not_wait(project: Path, objects: ApiObjects) -> None:
-    objects.forbidden = frozenset({"jobs", "pods"})
-    code, _, err = run("wait", "bert.dev")
-    assert (code, "no permission to read the job" in err) == (1, True), err

@@ -23,7 +23,7 @@ from trainform.local.sandbox.start import SCHEDULER
 from trainform.running import waiting
 from trainform.running.facts import Facts, read_facts
 from trainform.running.model import Reason
-from trainform.running.read import read, read_events
+from trainform.running.read import read, read_around
 from trainform.running.snapshot import Snapshot, Target
 from trainform.running.waiting import preemption
 from trainform.spec.layers import merge_patch
@@ -59,7 +59,7 @@ class Queue:
 
     def look(self, made: RenderedJob) -> tuple[Snapshot, Facts]:
         """Read the job and the facts about it."""
-        snapshot = read_events(read(Target(made.experiment.name, made.environment), PATIENCE), PATIENCE)
+        snapshot = read_around(read(Target(made.experiment.name, made.environment), PATIENCE), PATIENCE)
         return snapshot, read_facts(snapshot, PATIENCE)
 
     def why(self, made: RenderedJob, code: str) -> Reason:
@@ -166,16 +166,6 @@ def test_pods_that_a_policy_or_a_quota_refuses(queue: Queue) -> None:
     hog = queue.holds("hog", 1)
     left = queue.why(queue.submit("wide", 2), "quota")
     assert (left.object, left.needed, left.free, left.holders[0].job) == ("ResourceQuota/team", "16", "8", hog)
-
-
-def test_objects_that_the_pods_need(queue: Queue) -> None:
-    live, namespace = queue.live, queue.project.namespace
-    needs = queue.submit("needs", 1, env={"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}})
-    missing = queue.why(needs, "object-missing")
-    assert missing.object == "Secret/hf"
-    live.make({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hf", "namespace": namespace},
-               "stringData": {"token": "t0ken"}})  # fmt: skip
-    assert waiting.reasons(*queue.look(needs)) == ()
 
 
 def test_what_the_sums_do_not_have_is_the_schedulers(queue: Queue) -> None:

@@ -13,7 +13,7 @@ from trainform import defaults
 from trainform.plan.record import read_record
 from trainform.running.snapshot import Snapshot, Target
 
-READ_AT = "2026-11-22T11:05:00Z"
+READ_AT, STARTED = "2026-11-22T11:05:00Z", "2026-11-22T09:05:00Z"
 JOB_NAME = f"bert-{REVISION}"
 
 
@@ -22,7 +22,7 @@ def of_role(role: str, index: int, phase: str = "Running", on: str | None = "nod
     body = pod(JOB_NAME, index, phase, on, experiment="bert")
     body["metadata"] |= {"name": f"{JOB_NAME}-{role}-{index}", "creationTimestamp": "2026-11-22T09:01:00Z"}
     body["metadata"]["labels"] |= {defaults.ROLE_LABEL: role}
-    body["status"] |= status
+    body["status"] |= {**({} if on is None else {"startTime": STARTED}), **status}
     return body
 
 

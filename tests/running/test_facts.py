@@ -13,12 +13,10 @@ from tests.running.waiting_jobs import OF_KUEUE, event, made, pods_of, snapshot,
 from tests.support.api_objects import ApiObjects
 from tests.support.live_objects import NAMESPACE, node, pod, queue
 from tests.support.websites import Answer, website
-from trainform.cluster.facts import OBJECTS
 from trainform.running.facts import Facts, read_facts
 from trainform.running.snapshot import Snapshot
 
-JOB = made(env={"HF_TOKEN": {"secret": {"name": "hf", "key": "token"}}})
-SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hf", "namespace": NAMESPACE}}
+JOB = made()
 PENDING = f"/apis/visibility.kueue.x-k8s.io/v1beta2/namespaces/{NAMESPACE}/localqueues/night/pendingworkloads"
 
 
@@ -32,26 +30,19 @@ def facts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return reading
 
 
-def test_nodes_queues_and_what_the_pods_name(facts_of: Any) -> None:
-    objects = [node("node-0"), pod("bert-77aa01", 0), queue("night"), SECRET]
+def test_nodes_and_queues(facts_of: Any) -> None:
+    objects = [node("node-0"), pod("bert-77aa01", 0), queue("night")]
     found = facts_of(snapshot(JOB), ApiObjects(objects))
     assert [each.name for each in found.live.nodes] == ["node-0"]
     assert [each.name for each in found.live.queues] == ["night"]
-    assert found.live.missing == (f"ConfigMap/{JOB.plan.job}-launch",)
     assert (found.position, found.nodes, found.live.not_read) == (None, frozenset(), {})
-    assert "Secret/hf" in facts_of(snapshot(JOB), ApiObjects(objects[:3])).live.missing
-    assert f"{JOB.plan.job}-svc" in str(pods_of(JOB)), "Volcano adds it to each pod, and makes it itself"
-    assert facts_of(snapshot(JOB, pods=pods_of(JOB)), ApiObjects(objects)).live.missing == found.live.missing
-    of_pods = snapshot(JOB, pods=pods_of(JOB), job=None, not_read={"job": "forbidden"})
-    assert facts_of(of_pods, ApiObjects(objects)).live.missing == found.live.missing
 
 
 def test_what_may_not_be_read_is_named(facts_of: Any) -> None:
-    hidden = ApiObjects([node("node-0")], forbidden=frozenset({"nodes", "*/queues", "*/pods", "secrets"}))
+    hidden = ApiObjects([node("node-0")], forbidden=frozenset({"nodes", "*/queues", "*/pods"}))
     found = facts_of(snapshot(JOB), hidden)
     assert (found.live.nodes, found.live.queues) == (None, None)
     assert found.live.not_read["nodes"] == "this account has no permission to list nodes"
-    assert found.live.not_read[OBJECTS].startswith("1 of 2 objects could not be read: ")
 
 
 def test_the_nodes_of_pods_that_were_evicted(facts_of: Any) -> None:

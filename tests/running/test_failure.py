@@ -81,6 +81,45 @@ def test_the_attempt_that_ended() -> None:
     assert (found.ranks, found.cascade) == ((1,), 0)
 
 
+def test_an_earlier_attempt_whose_containers_were_restarted() -> None:
+    """In place: rank 0 has run again since its end, and rank 1 with it."""
+    oom = {"terminated": terminated(137, 60, reason="OOMKilled")}
+    raises = terminated(1, 1500, LOSS) | {"startedAt": at(65)}
+    pods = [
+        of_role("worker", index, containerStatuses=[each])
+        for index, each in enumerate(
+            (container(1, oom, running={"startedAt": at(65)}), container(2, terminated=raises))
+        )
+    ]
+    found = failure_of(snapshot(pods))
+    assert found is not None and found.end is not None
+    assert (found.ranks, found.end.cause, found.cascade) == ((1,), Cause.EXCEPTION, 0)
+
+
+def test_a_traceback_that_is_not_of_the_end() -> None:
+    """Python ends with 1 if nothing handles an exception."""
+    closed = raised("RuntimeError: [gloo/transport/tcp/pair.cc] Connection closed by peer")
+    killed = "torchrun: rank 3 (local_rank: 1), exitcode -11 (pid: 74)\n"
+    cases = ((1, killed + closed, Cause.SIGNAL), (3, closed, Cause.EXIT), (1, closed, Cause.COMMUNICATION))
+    ends = [end_of(failed(0, code, 60, said)) for code, said, _ in cases]
+    assert [end and end.cause for end in ends] == [cause for *_, cause in cases]
+    chained = f"{closed}During handling of the above exception, another exception occurred:\n{LOSS}"
+    end = end_of(failed(0, 1, 60, chained))
+    assert end is not None
+    assert (end.cause, end.fault) == (Cause.EXCEPTION, Fault.WORKLOAD)
+
+
+def test_a_pod_that_the_kubelet_refuses_or_evicts_for_its_own_use() -> None:
+    refused = end_of(of_role("worker", 0, "Failed", reason="OutOfnvidia.com/gpu", message="Pod was rejected"))
+    assert refused is not None
+    assert (refused.cause, refused.fault, refused.message) == (Cause.NOT_STARTED, Fault.PLATFORM, "Pod was rejected")
+    disk = 'Container main exceeded its local ephemeral storage limit "10Gi". '
+    for message, fault in ((disk, Fault.WORKLOAD), ("The node was low on resource: memory. ", Fault.PLATFORM)):
+        evicted = end_of(of_role("worker", 0, "Failed", reason="Evicted", message=message))
+        assert evicted is not None
+        assert (evicted.cause, evicted.fault) == (Cause.EVICTED, fault)
+
+
 def restarted(**status: Any) -> dict[str, Any]:
     """A job that its operator has restarted once."""
     body = job("bert", "Running")
@@ -94,7 +133,7 @@ def test_an_attempt_whose_pods_were_deleted() -> None:
         {"status": "Restarting", "lastTransitionTime": "2026-11-22T10:02:00Z"},
     ]
     found = failure_of(snapshot([of_role("worker", 0)], job=restarted(retryCount=1, conditions=conditions)))
-    assert found == Failure((), (), note="pods were deleted (Restarting at 10:02 UTC)")
+    assert found == Failure((), (), note="pods were recreated (Restarting at 10:02 UTC)")
     conditions += [{"status": each, "lastTransitionTime": at(180)} for each in ("Running", "Terminated")]
     found = failure_of(snapshot([], "Terminated", job=restarted(conditions=conditions)))
     assert found == Failure((), (), note="pods were deleted (Terminated at 10:03 UTC)"), "the last condition counts"

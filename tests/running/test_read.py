@@ -17,7 +17,7 @@ from tests.support.live_objects import NAMESPACE, queue
 from tests.support.websites import website
 from trainform import defaults
 from trainform.errors import ClusterError
-from trainform.running.read import read, read_events
+from trainform.running.read import read, read_around
 from trainform.running.snapshot import Snapshot, Target
 
 UID = "0d4f2a8e-6f0f-4f2b-9d5b-2f9f1b7a7c11"
@@ -65,11 +65,11 @@ def read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         every: bool | None = None,
         **more: Any,
     ) -> Snapshot:
-        """every: which events are read too. None: none of them."""
+        """every: read also what is around the job, with which events. None: without it."""
         with website(objects) as server:
             use(tmp_path / "kubeconfig", monkeypatch, server, {"token": "t0ken"})
             found = read(Target("bert", environment()), seconds, **more)
-            found = found if every is None else read_events(found, seconds, every=every)
+            found = found if every is None else read_around(found, seconds, every=every)
             then()
             return found
 
@@ -120,10 +120,10 @@ def test_of_several_gangs_that_which_waits_is_the_jobs(read: Any) -> None:
 def test_what_may_not_be_read_is_named_and_the_rest_is_read(read: Any) -> None:
     objects = [recorded("bert", queue="vision"), bert(), of_job("bert", 0)]
     found = read(ApiObjects(objects, forbidden=frozenset({"*/queues", "configmaps", "events"})), every=False)
-    assert found.not_read.keys() == {"record", "events"}, "the queue is in the record alone"
+    assert found.not_read.keys() == {"record", "events"}, "the name of the queue is in the record alone"
     assert found.not_read["events"] == "this account has no permission to list events of the namespace ai-namespace"
     assert len(found.pods) == 1
-    found = read(ApiObjects(objects, forbidden=frozenset({"*/queues", "jobs", "pods"})))
+    found = read(ApiObjects(objects, forbidden=frozenset({"*/queues", "jobs", "pods"})), every=False)
     assert found.not_read.keys() == {"queue", "job", "pods"}
     assert (found.job, found.pods) == (None, [])
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec import structs
 
-from tests.running.jobs import JOB_NAME, READ_AT, container, node_lost, of_role, snapshot
+from tests.running.jobs import JOB_NAME, READ_AT, STARTED, container, node_lost, of_role, snapshot
 from trainform.cluster.phases import Phase, PodState
-from trainform.running.model import Cost, Fault, JobStatus
+from trainform.running.model import Cost, Fault
 from trainform.running.snapshot import Snapshot
 from trainform.running.status import status_of
 
 CRASHING = container(4, waiting={"reason": "CrashLoopBackOff"})
-STARTED = "2026-11-22T09:05:00Z"
 
 
 def test_a_job_that_runs() -> None:
@@ -33,12 +30,6 @@ def test_a_job_that_runs() -> None:
     assert (first.name, first.role, first.index, first.rank) == (f"{JOB_NAME}-worker-0", "worker", 0, 0)
     assert (first.node, first.state, first.reason, first.last_output) == ("node-0", PodState.RUNNING, "", "")
     assert (second.started, second.last_output) == (STARTED, "2026-11-22T11:04:58.5Z")
-
-
-def test_the_status_is_the_same_as_json() -> None:
-    found = status_of(snapshot([of_role("worker", 0)]))
-    again = msgspec.convert(json.loads(msgspec.json.encode(found)), JobStatus)
-    assert again == found
 
 
 def test_a_job_that_waits_costs_nothing() -> None:
@@ -62,7 +53,7 @@ def test_why_a_pod_does_not_run(status: dict[str, Any], state: str, reason: str,
 
 
 def test_why_a_pod_has_ended_or_has_no_node() -> None:
-    oom = container(terminated={"exitCode": 137, "reason": "OOMKilled", "startedAt": STARTED})
+    oom = container(terminated={"exitCode": 137, "reason": "OOMKilled"})
     done = container(terminated={"exitCode": 0, "reason": "Completed"})
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
     pods = [
@@ -76,11 +67,11 @@ def test_why_a_pod_has_ended_or_has_no_node() -> None:
     assert found[0].started == STARTED
 
 
-def test_the_first_start_counts_and_each_restart() -> None:
-    last = {"terminated": {"exitCode": 1, "startedAt": "2026-11-22T09:02:00Z"}}
+def test_each_restart_counts() -> None:
+    last = {"terminated": {"exitCode": 1}}
     again = container(3, last, running={"startedAt": "2026-11-22T10:00:00Z"})
     found = status_of(snapshot([of_role("worker", 0, containerStatuses=[again])]))
-    assert (found.started, found.restarts) == ("2026-11-22T09:02:00Z", 3)
+    assert (found.started, found.restarts) == (STARTED, 3), "it has held its node since"
     job = {"metadata": {"name": JOB_NAME}, "status": {"state": {"phase": "Running"}, "retryCount": 2}}
     assert status_of(snapshot([of_role("worker", 0)], job=job)).restarts == 2
 
@@ -91,7 +82,7 @@ def ended(word: str) -> dict[str, Any]:
 
 
 def test_a_job_that_has_ended() -> None:
-    done = container(terminated={"exitCode": 0, "startedAt": STARTED})
+    done = container(terminated={"exitCode": 0})
     found = status_of(snapshot([of_role("worker", 0, "Succeeded", containerStatuses=[done])], job=ended("Completed")))
     assert (found.phase, found.ended, found.phase_from_job) == ("succeeded", "2026-11-22T10:05:00Z", False)
     assert found.cost == Cost(33.60, "USD"), "one hour"
@@ -119,7 +110,7 @@ def test_a_job_that_was_aborted() -> None:
         (
             snapshot([of_role("worker", index, conditions=node_lost(), on=f"node-{index}") for index in range(4)]),
             "unknown",
-            "no report from node-0, node-1, node-2 any more: what runs there is unknown",
+            "no report from node-0, node-1, node-2: the state of its pods is unknown",
         ),
         (snapshot([], not_read={"pods": "forbidden", "queue": "late"}), "unknown", "pods and queue could not be read"),
         (snapshot([], job=None, not_read={"job": "forbidden"}), "unknown", "job could not be read"),
@@ -142,7 +133,7 @@ def test_a_job_that_was_aborted() -> None:
         (
             snapshot([], job={"metadata": {"name": "bert-77aa01"}}),
             "queued",
-            f"the last `pulumi up` failed half way: {JOB_NAME} is recorded as deployed",
+            f"`pulumi up` runs, or failed half way: {JOB_NAME} is recorded as deployed",
         ),
     ],
 )
@@ -160,13 +151,13 @@ def test_no_cost_without_prices_or_times() -> None:
 
 
 def test_pods_that_have_ended_cost_no_more_while_the_end_of_their_job_is_unknown() -> None:
-    done = container(terminated={"exitCode": 0, "startedAt": STARTED})
+    done = container(terminated={"exitCode": 0})
     pods = [of_role("worker", 0, "Succeeded", containerStatuses=[done])]
     found = status_of(snapshot(pods, job=None, not_read={"job": "forbidden"}))
     assert (found.phase, found.started, found.cost) == ("unknown", STARTED, None)
 
 
-def test_a_thousand_pods_take_no_time_to_speak_of() -> None:
+def test_a_thousand_pods() -> None:
     found = status_of(snapshot([of_role("worker", index) for index in range(1024)]))
     assert (found.phase, len(found.pods), found.placed) == (Phase.RUNNING, 1024, 1024)
     assert [pod.index for pod in found.pods] == [*range(1024)]

@@ -29,9 +29,9 @@ def command(word: StackJobArgument, environment: StackEnvironmentOption = None, 
     from msgspec import to_builtins
 
     from trainform.running.events import timeline
-    from trainform.running.read import read, read_events
+    from trainform.running.read import read, read_around
 
-    found = timeline(read_events(read(target_of(word, environment)), every=True), require_project())
+    found = timeline(read_around(read(target_of(word, environment)), every=True), require_project())
     show(form, to_builtins(found), _sections(found))
     if found.not_read:
         raise typer.Exit(1)

@@ -26,10 +26,10 @@ PodArgument = Annotated[str | None, argument("ROLE[/INDEX]", "Pods of a role, or
 RankOption = Annotated[int | None, option("N", "Only the pod with this rank, not that of a process.", "--rank", min=0)]
 FailedOption = Annotated[bool, typer.Option("--failed", help="Only pods that failed, the first to fail first.")]
 FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job ends; wait for its pods.")]
-PreviousOption = Annotated[bool, typer.Option("--previous", "-p", help="Of the run before the last restart.")]
-SinceOption = Annotated[str | None, option("DURATION", "Only lines of this last time, such as 5m.", "--since")]
+PreviousOption = Annotated[bool, typer.Option("--previous", "-p", help="Show the run before the last restart.")]
+SinceOption = Annotated[str | None, option("DURATION", "Only lines newer than this, such as 5m.", "--since")]
 TailOption = Annotated[int | None, option("N", "Only the last N lines of each pod.", "--tail", min=0)]
-StepOption = Annotated[str | None, option("NAME", "Of this container, or this step of `prepare`.", "--step")]
+StepOption = Annotated[str | None, option("NAME", "Show this container or step of `prepare`.", "--step")]
 
 
 def command(
@@ -48,7 +48,7 @@ def command(
 
     Lines of all pods come in the order of their times, each after the role, the index and the rank of its pod. Colours
     and other control characters of the output are left out. With -f, the command waits for pods, follows restarts, and
-    connects again after a failure of the network without losing or repeating a line.
+    connects again after a failure of the network.
 
     Exit code: 0, or 1 if there is no output or some could not be read.
     """

@@ -7,7 +7,7 @@ from trainform.cli.arguments import DATA, Form, StackEnvironmentOption, StackJob
 from trainform.cli.suspend import set_in_stack
 from trainform.spec.stack import run_number
 
-EFFECT = "`pulumi up` replaces the job by that of the next run"
+EFFECT = "`pulumi up` replaces the job with a new revision"
 
 
 @prints(*DATA)

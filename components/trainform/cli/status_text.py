@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from trainform.cluster.live_drift import age
-from trainform.cluster.phases import ENDED, ENDED_PODS, PodState
+from trainform.cluster.phases import ENDED, ENDED_PODS, Phase, PodState
 from trainform.console.sections import Block, Item, Row, Section, Table, bounded, counted, sentence
 from trainform.errors import list_names
 from trainform.running.model import End, Failure, JobStatus, PodStatus, Reason
@@ -43,14 +43,14 @@ def _header(found: JobStatus) -> Item:
     runs, ran = age(found.started, found.ended or (found.read_at if live else "")), "run" if live else "ran"
     states = Counter(pod.state for pod in found.pods)
     placed = f"{found.placed} of {found.needed} placed" if found.needed and found.phase not in ENDED else ""
+    restarts = counted(found.restarts, "restart") if found.restarts else ""
     cost = "" if found.cost is None else f" ({found.cost.amount:.2f} {found.cost.currency})"
     rows = {
         "note": sentence(found.message),
-        "from": "the condition of the job object, since its pods are gone" if found.phase_from_job else "",
+        "phase": "from the job object (its pods are gone)" if found.phase_from_job else "",
         "queue": found.queue,
-        "pods": _joined([placed, *(f"{count} {state}" for state, count in sorted(states.items()))]),
-        "again": counted(found.restarts, "restart") if found.restarts else "",
-        "size": _joined(f"{count} {kind}" for kind, count in found.accelerators.items()),
+        "pods": _joined([placed, *(f"{count} {state}" for state, count in sorted(states.items())), restarts]),
+        "uses": _joined(f"{count} {kind}" for kind, count in found.accelerators.items()),
         "time": _joined([*begun, f"its pods {ran} for {runs}{cost}" if runs else ""]),
     }
     shown = tuple(Row(label, text, verbatim=label == "queue") for label, text in rows.items() if text)
@@ -71,8 +71,10 @@ def _reason(reason: Reason) -> Item:
 
 def headline(found: JobStatus) -> str:
     """Return the reason for the phase on one line; "" if it needs none, or if that is unknown."""
-    if found.reasons or found.failure is None:
-        return found.reasons[0].text if found.reasons else sentence(found.message)
+    if found.reasons:
+        return found.reasons[0].text
+    if found.failure is None or found.phase is Phase.RUNNING:
+        return sentence(found.message)
     end = found.failure.end
     return _joined([_failure(found.failure).text, "" if end is None else end.message.rpartition("\n")[2]], " ")
 

@@ -160,8 +160,8 @@ def _is_lost(status: Mapping[str, Any]) -> bool:
     """Return whether the node controller has marked the pod: its containers were ready when the node reported last."""
     conditions = {str(each.get("type")): each for each in mappings(status.get("conditions"))}
     ready, containers = mapping(conditions.get("Ready")), mapping(conditions.get("ContainersReady"))
-    gates = ready.get("reason") == "ReadinessGatesNotReady"
-    return ready.get("status") == "False" and containers.get("status") == "True" and not gates
+    # others give a reason: a readiness gate, and Volcano before it evicts the pod
+    return ready.get("status") == "False" and containers.get("status") == "True" and not ready.get("reason")
 
 
 def _state_of_main(pod: Mapping[str, Any]) -> PodState:
@@ -170,6 +170,9 @@ def _state_of_main(pod: Mapping[str, Any]) -> PodState:
     statuses = mappings(mapping(pod.get("status")).get("containerStatuses"))
     found = next((each for each in statuses if each.get("name") == main), {})
     state = mapping(found.get("state"))
-    if mapping(state.get("terminated")).get("exitCode") or ("waiting" in state and found.get("restartCount")):
+    failed = mapping(state.get("terminated")).get("exitCode")
+    if failed and mapping(pod.get("spec")).get("restartPolicy") == "Never":
+        return PodState.FAILED
+    if failed or ("waiting" in state and found.get("restartCount")):
         return PodState.RESTARTING
     return PodState.STARTING if "waiting" in state else PodState.RUNNING

@@ -1,4 +1,4 @@
-"""The facts of a cluster that tell why a job waits: nodes, queues, quotas, other jobs, objects that its pods name."""
+"""The facts of a cluster that tell why a job waits: nodes, queues, quotas, and other jobs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.cluster.facts import LiveFacts
 from trainform.cluster.live import LiveReads
 from trainform.cluster.operators import KUEUE
-from trainform.manifests.manifest import CLAIM, mapping
-from trainform.manifests.templates import NamedObject, named_objects
 from trainform.review.context import JobReview
-from trainform.review.job_objects import templates_of
 from trainform.review.preview import State, Step
 from trainform.running.snapshot import Snapshot, name_of, text_at
 
 EVICTIONS = ("Evict", "Preempted")  # events of Volcano's scheduler, and of Kubernetes'
-MADE_FIRST = ("Secret", "ConfigMap", CLAIM)  # kinds that must exist before a pod that names them starts
 POSITIONS, PLACED = "positions in the queue", "earlier nodes of the pods"
 
 
@@ -49,10 +45,7 @@ def read_facts(snapshot: Snapshot, seconds: float) -> Facts:
         if snapshot.events_with(*EVICTIONS):
             selector = {"fieldSelector": "reason=Scheduled"}
             reads.start_list(PLACED, f"/api/v1/namespaces/{space}/events", _placed, selector)
-        needed = named_by_pods(snapshot)
-        live = reads.facts(
-            objects=[{"apiVersion": "v1", "kind": each.kind, "metadata": {"name": each.name}} for each in needed]
-        )
+        live = reads.facts()
         positions, placed = dict(reads.result(POSITIONS) or ()), reads.result(PLACED) or ()
     own = {text_at(event, "involvedObject.name") for event in snapshot.events}
     return Facts(live, positions.get(gang), frozenset(node for pod, node in placed if pod in own))
@@ -68,7 +61,7 @@ def _placed(body: Any) -> tuple[str, str]:
 
 
 def review_of(snapshot: Snapshot) -> JobReview:
-    """Return the job as a review of its creation has it, for the arithmetic of `review`."""
+    """Return the job as a preview that creates it, for the arithmetic of `review`."""
     job = {} if snapshot.job is None else snapshot.job
     gang = [{"apiVersion": QUEUE_API, "kind": "PodGroup", **snapshot.gang}] if snapshot.gang else []
     steps = [
@@ -82,13 +75,3 @@ def review_of(snapshot: Snapshot) -> JobReview:
         for index, body in enumerate((job, *(gang if snapshot.admission == defaults.VOLCANO else ())))
     ]
     return JobReview(snapshot.target.experiment, None, steps[0], None, snapshot.record, tuple(steps))
-
-
-def named_by_pods(snapshot: Snapshot) -> list[NamedObject]:
-    """Return the objects without which the pods cannot start, each once. Those that the operator adds are its own."""
-    templates = templates_of(review_of(snapshot), snapshot.target.environment) or ()
-    of_pods, of_job = (
-        {(each.kind, each.name): each for spec in specs for each in named_objects(spec) if not each.optional}
-        for specs in ([mapping(pod.get("spec")) for pod in snapshot.pods], [each.spec for each in templates])
-    )
-    return [each for key, each in of_job.items() if each.kind in MADE_FIRST and (not snapshot.pods or key in of_pods)]

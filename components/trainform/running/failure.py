@@ -24,7 +24,8 @@ SAME_ATTEMPT = 3600
 """Seconds between two ends of one attempt. Collectives that wait for a rank give up after 10 or 30 minutes."""
 
 _ORDER = {Cause.EXIT: 1, Cause.COMMUNICATION: 2, Cause.TERMINATED: 3}
-"""Causes that may follow from another pod's, the later the surer. Of others the earliest end is the first."""
+"""Rank of the causes that the failure of another pod can trigger; all others have 0. The pods of the lowest rank failed
+first, and of these the earliest."""
 CASCADE = (Cause.COMMUNICATION, Cause.TERMINATED)
 _FAILED = ("Failed", "Terminated", "Restarting")  # conditions
 
@@ -44,7 +45,7 @@ _BY_SIGNAL: dict[int, tuple[Cause, Fault]] = {
     signal.SIGTERM: (Cause.TERMINATED, Fault.PLATFORM),
     signal.SIGKILL: (Cause.SIGNAL, Fault.PLATFORM),  # no program asks for it itself
 }
-# What programs write, of which the first that is in the message counts.
+# Patterns in the output of programs. The first one that matches decides.
 _OF_MESSAGE: tuple[tuple[str, Cause, Fault], ...] = (
     (r"uncorrectable (NVLink|ECC)|\bXid\b|GPU is lost|fallen off the bus", Cause.EXCEPTION, Fault.PLATFORM),
     (r"no CUDA-capable device|driver version is insufficient|initialize NVML", Cause.EXCEPTION, Fault.PLATFORM),
@@ -60,8 +61,11 @@ _OF_MESSAGE: tuple[tuple[str, Cause, Fault], ...] = (
     (r"SignalException|got signal: 15", Cause.TERMINATED, Fault.PLATFORM),
     (r"can't open file|^trainform: the image has no", Cause.NOT_STARTED, Fault.USER),
 )
+_TRACEBACK = "Traceback (most recent call last):"
 _ROOT = re.compile(r"torchrun: .*\bexitcode (-?\d+)")
 """The first line of a message: what torchrun reports of the process that failed first (`message.awk`)."""
+_OVER_LIMIT = re.compile(r"exceed.*\blimit")
+"""The kubelet's words on a pod that has used more disk than its own limit."""
 _SIGNALS = {int(each): each.name for each in signal.Signals}
 
 
@@ -71,17 +75,23 @@ def end_of(pod: Body) -> End | None:
     status, disruption = mapping(pod.get("status")), condition(pod, "DisruptionTarget")
     disrupted = disruption.get("reason") if disruption.get("status") == "True" else ""
     known = _BY_REASON.get(str(status.get("reason"))) or _BY_REASON.get(str(disrupted))
+    if not container and known is None and status.get("phase") == "Failed" and status.get("reason"):
+        known = (Cause.NOT_STARTED, Fault.PLATFORM)  # refused by the kubelet: `OutOfnvidia.com/gpu`
     if not container and known is None:
         return None
     code = container.get("exitCode")
     message = str(container.get("message") or status.get("message") or disruption.get("message") or "").rstrip("\n")
     root = _ROOT.match(message)
-    number = _signal(container, code if root is None else int(root[1]))
-    if container.get("reason") != "OOMKilled" or number == signal.SIGKILL:  # else it was one of its other processes
+    of_process = code if root is None else int(root[1])
+    number = _signal(container, of_process)
+    # without SIGKILL, the kernel killed a child process
+    if container.get("reason") != "OOMKilled" or number == signal.SIGKILL:
         known = known or _BY_REASON.get(str(container.get("reason")))
     if known is None and number == signal.SIGKILL and text_at(pod, "metadata.deletionTimestamp"):
         known = _BY_SIGNAL[signal.SIGTERM]  # it did not end in time
-    cause, fault = known or _cause(message, code, number)
+    cause, fault = known or _cause(message, of_process, number)
+    if cause is Cause.EVICTED and _OVER_LIMIT.search(message):
+        fault = Fault.WORKLOAD
     times = (str(each.get("lastTransitionTime", "")) for each in mappings(status.get("conditions")))
     at = str(container.get("finishedAt") or max(times, default=""))
     word = None if number is None else _SIGNALS.get(number, str(number))
@@ -112,11 +122,13 @@ def _signal(container: Mapping[str, Any], code: int | None) -> int | None:
 
 def _cause(message: str, code: int | None, number: int | None) -> tuple[Cause, Fault]:
     """Return the cause by what the program wrote, and by how it ended."""
-    raised = "Traceback (most recent call last):" in message
+    raised = _TRACEBACK in message
+    if raised and code != 1 and number != signal.SIGABRT:
+        message, raised = "", False  # it was handled, or is of another process: Python ends with 1
     if number is not None and number != signal.SIGABRT and not raised:
         return _BY_SIGNAL.get(number, (Cause.SIGNAL, Fault.WORKLOAD))
-    # of a traceback the error counts, and not code that it passed
-    lines = (line for line in message.splitlines() if not (raised and line.startswith((" ", "\t"))))
+    # of a traceback the last error counts, and not code that it passed
+    lines = (line for line in message.rpartition(_TRACEBACK)[2].splitlines() if not (raised and line[:1].isspace()))
     said = "\n".join(lines)
     for pattern, cause, fault in _OF_MESSAGE:
         if re.search(pattern, said, re.MULTILINE):
@@ -132,12 +144,15 @@ def _cause(message: str, code: int | None, number: int | None) -> tuple[Cause, F
 def failure_of(snapshot: Snapshot) -> Failure | None:
     """Return why the job, or an attempt of it, failed last; None if no pod has failed, and none was restarted."""
     ranks, total = first_ranks(snapshot.record), len(places(snapshot.record))
-    ends = [(end, place_of(pod, ranks), name_of(pod)) for pod in snapshot.pods if (end := end_of(pod)) is not None]
+    ends = [(end, place_of(pod, ranks), pod) for pod in snapshot.pods if (end := end_of(pod)) is not None]
     if not ends:
-        return _of_deleted_pods(snapshot)
-    last = max(end.at for end, *_ in ends)
-    of_attempt = (each for each in ends if (seconds_between(each[0].at, last) or 0) <= SAME_ATTEMPT)
-    ends = sorted(of_attempt, key=lambda each: order_of(each[0]))
+        return _failure_from_job(snapshot)
+    last, _, pod = max(ends, key=lambda each: each[0].at)
+    begun = min(text_at(_termination(pod)[1], "startedAt"), last.at)  # what ended before is of an earlier attempt
+    ends = [
+        each for each in ends if each[0].at >= begun and (seconds_between(each[0].at, last.at) or 0) <= SAME_ATTEMPT
+    ]
+    ends.sort(key=lambda each: order_of(each[0]))
     end, note, (step, _) = ends[0][0], "", order_of(ends[0][0])
     after = [(seconds_between(end.at, each[0].at) or 0, each) for each in ends]
     same = (each for seconds, each in after if order_of(each[0])[0] == step and seconds <= SAME_TIME)
@@ -147,7 +162,7 @@ def failure_of(snapshot: Snapshot) -> Failure | None:
     if end.cause in CASCADE and gone > 0:
         end, note = structs.replace(end, fault=None), f"missing: {gone} of {total} pods, which may have failed first"
     return Failure(
-        pods=tuple(name for _, _, name in first),
+        pods=tuple(name_of(pod) for _, _, pod in first),
         ranks=tuple(place.rank for _, place, _ in first if place.rank is not None),
         end=end,
         cascade=len(later),
@@ -161,7 +176,7 @@ def order_of(end: End) -> tuple[int, str]:
     return _ORDER.get(end.cause, 0), end.at
 
 
-def _of_deleted_pods(snapshot: Snapshot) -> Failure | None:
+def _failure_from_job(snapshot: Snapshot) -> Failure | None:
     """Return what the job object says last of a failure or a restart whose pods are deleted; None if there was none."""
     status = mapping(value_at(snapshot.job, "status"))
     true = [each for each in mappings(status.get("conditions")) if each.get("status") != "False"]
@@ -170,7 +185,10 @@ def _of_deleted_pods(snapshot: Snapshot) -> Failure | None:
     if not restarts_of_job(status) and (snapshot.pods or not found):
         return None
     at, said = str(found.get("lastTransitionTime", "")), masked_lines(str(found.get("message", "")))
-    known, deleted = _BY_REASON.get(str(found.get("reason"))), "pods were deleted"
+    known, deleted = (
+        _BY_REASON.get(str(found.get("reason"))),
+        f"pods were {'recreated' if snapshot.pods else 'deleted'}",
+    )
     deleted += f" ({word} at {clock(at, snapshot.read_at)})" if at else ""
     if known is not None:
         return Failure((), (), End(*known, None, None, said, at), note=deleted)

@@ -121,7 +121,7 @@ class Logs:
         return not refused
 
     async def _read(self, sources: Sequence[Source]) -> None:
-        """Show the output that is there. With `tail: 0` the last line is read too: `-f` goes on there."""
+        """Show the existing output. With `tail: 0`, only note where it ends, for `-f`."""
         tail = {} if self._selection.tail is None else {"tailLines": str(max(self._selection.tail, 1))}
         streams = [self._lines(source, previous=str(source.previous).lower(), **tail) for source in sources]
         async with contextlib.AsyncExitStack() as opened:
@@ -133,8 +133,8 @@ class Logs:
                         self._show(source.place, text)
 
     async def _lines(self, source: Source, **query: str) -> AsyncGenerator[Line, None]:
-        """Yield the lines of one request that were not read yet: the API server repeats those of the last second. A
-        clock may go back, but not while lines come again."""
+        """Yield the new lines of one request. The API server repeats those of the last second: skip them until a new
+        one comes; an earlier time after it is that of a clock that was set back."""
         last, again, repeats = source.last, source.count, True
         since = f"{last:%Y-%m-%dT%H:%M:%SZ}" if again else self._selection.since
         query |= {"container": source.container, "timestamps": "true", **({"sinceTime": since} if since else {})}

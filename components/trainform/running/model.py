@@ -12,7 +12,7 @@ from trainform.cluster.phases import Phase, PodState
 
 
 class Fault(StrEnum):
-    """Who can do something about the end of a job."""
+    """The side at fault for a failure."""
 
     WORKLOAD = "workload"
     PLATFORM = "platform"
@@ -25,9 +25,9 @@ class Cause(StrEnum):
 
     OOM = "oom"
     EXCEPTION = "exception"
-    SIGNAL = "signal"  # but SIGTERM
+    SIGNAL = "signal"  # any signal except SIGTERM
     EXIT = "exit"
-    NOT_STARTED = "not started"  # its image, command or Secret
+    NOT_STARTED = "not started"  # its command does not exist, or the node refused the pod
     EVICTED = "evicted"
     NODE_LOST = "node lost"
     DEADLINE = "deadline"
@@ -52,7 +52,8 @@ class End(Struct, frozen=True):
 class PodStatus(Struct, frozen=True):
     """A pod. index: in its role. rank: None for a role without ranks, and where only the launcher knows it. reason: why
     it does not run, in the words of the kubelet or the scheduler (`ContainerCreating`). node: "" before it has one.
-    started: its first container. end: None if nothing ended with an error; also of a run before a restart in place."""
+    started: when its node took it, before its images and steps. end: None if nothing ended with an error; also of a run
+    before a restart in place."""
 
     name: str
     role: str

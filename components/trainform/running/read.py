@@ -16,7 +16,7 @@ from trainform.backends.admission import API_VERSION as QUEUE_API
 from trainform.backends.admission import GROUP_ANNOTATION
 from trainform.backends.backend import BACKENDS
 from trainform.cluster.api import MAX_CONNECTIONS, ClusterApi, NotReadError, each, labelled, start_threads
-from trainform.cluster.identity import refuse_another
+from trainform.cluster.identity import is_sandbox, refuse_another
 from trainform.cluster.live_drift import utc_now
 from trainform.cluster.live_objects import find_job, job_collections, path_of
 from trainform.cluster.operators import KUEUE
@@ -53,17 +53,17 @@ def target_of_stack(stack: str, root: Path | None = None) -> Target:
 
 
 def read(target: Target, seconds: float = SECONDS, *, outputs: bool = False) -> Snapshot:
-    """Read the objects of the job, without its events and claims. seconds: the time for each answer. outputs: also the
-    time of the last line of output of the first running pods. ClusterError if the cluster does not answer."""
+    """Read the objects of the job, without what is around it. seconds: the time for each answer. outputs: also the time
+    of the last line of output of the first running pods. ClusterError if the cluster does not answer."""
     with _reads(target, seconds) as reads:
         return reads.snapshot(outputs=outputs)
 
 
-def read_events(snapshot: Snapshot, seconds: float = SECONDS, *, every: bool = False) -> Snapshot:
-    """Return the snapshot with the job's events and claims: a server searches all events of a namespace for them.
-    every: also normal events of pods, of which a large job has thousands."""
+def read_around(snapshot: Snapshot, seconds: float = SECONDS, *, every: bool = False) -> Snapshot:
+    """Return the snapshot with the queue, the claims and the events of the job. They tell why it waits, and cost more:
+    a server searches all events of the namespace. every: also normal events of pods, thousands in a large job."""
     with _reads(snapshot.target, seconds) as reads:
-        return reads.with_events(snapshot, every=every)
+        return reads.around(snapshot, every=every)
 
 
 @contextlib.contextmanager
@@ -86,7 +86,8 @@ def refuse_simulated(target: Target, node: str) -> None:
     """Raise `ClusterError` if the node of a pod is one that the sandbox simulates; not if it may not be read."""
     found = None
     with contextlib.suppress(ClusterError), contextlib.closing(ClusterApi(target.environment.cluster.context)) as api:
-        found = api.find(f"/api/v1/nodes/{quote(node, safe='')}", f"read the node {node}") if node else None
+        if node and is_sandbox(api):
+            found = api.find(f"/api/v1/nodes/{quote(node, safe='')}", f"read the node {node}")
     if mapping(_metadata(found).get("labels")).get(defaults.NODES_LABEL) == defaults.SIMULATED:
         fix = "`trainform sandbox up --nodes real` adds nodes that do"
         raise ClusterError(f"the node {node} is simulated, and runs no containers", fix)
@@ -116,27 +117,28 @@ class _Reads:
             job=job,
         )
         own = [pod for pod in pods or () if found.revision in ("", _revision(pod))]
-        gangs, queue, last = self._each(
+        gangs, last = self._each(
             {
                 GANG: lambda: self._gangs(found.admission),
-                QUEUE: lambda: self._queue(found),
                 OUTPUTS: lambda: self._outputs(own) if outputs else {},
             }
         )
-        parts = {"pods": own, "gang": _gang_of(gangs or (), job, own), "queue": queue, "outputs": last or {}}
+        parts = {"pods": own, "gang": _find_gang(gangs or (), job, own), "outputs": last or {}}
         return structs.replace(found, **parts, not_read=self._not_read)
 
-    def with_events(self, found: Snapshot, *, every: bool) -> Snapshot:
-        listed, events = self._each(
+    def around(self, found: Snapshot, *, every: bool) -> Snapshot:
+        queue, listed, events = self._each(
             {
+                QUEUE: lambda: self._queue(found),
                 CLAIMS: lambda: self._list(path_of("PersistentVolumeClaim", self._space), "claims"),
                 EVENTS: lambda: self._events([""] if every else ["type=Warning", *_events_around(found)]),
             }
         )
         claims = _claims_of(listed or (), found.record, found.target.experiment)
-        objects = [each for each in (found.job, found.gang, found.queue, *claims, *found.pods) if each is not None]
+        objects = [each for each in (found.job, found.gang, queue, *claims, *found.pods) if each is not None]
         around = _events_of(objects, events or (), found.name, text_at(found.job, CREATED))
-        return structs.replace(found, claims=claims, events=around, not_read={**found.not_read, **self._not_read})
+        not_read = {**found.not_read, **self._not_read}
+        return structs.replace(found, queue=queue, claims=claims, events=around, not_read=not_read)
 
     def _each(self, reads: Mapping[str, Callable[[], Any]]) -> list[Any]:
         """Run the reads at the same time. A part that is refused or late is None, and its reason is kept; ClusterError
@@ -228,7 +230,7 @@ def _owners(body: Body) -> set[str]:
     return {str(owner.get("uid")) for owner in mappings(_metadata(body).get("ownerReferences"))}
 
 
-def _gang_of(gangs: Iterable[Body], job: Body | None, pods: Iterable[Body]) -> Body | None:
+def _find_gang(gangs: Iterable[Body], job: Body | None, pods: Iterable[Body]) -> Body | None:
     """Return the gang of the job. An operator with one for each role has several: the one that waits comes first."""
     uid = str(_metadata(job).get("uid"))
     names = {str(mapping(_metadata(pod).get("annotations")).get(GROUP_ANNOTATION)) for pod in pods}

@@ -18,7 +18,7 @@ from trainform.manifests.manifest import mapping, mappings
 from trainform.running.failure import end_of, failure_of
 from trainform.running.model import Cost, Fault, JobStatus, PodStatus
 from trainform.running.pods import first_ranks, place_of
-from trainform.running.read import JOB, PODS, read, read_events, target_of_stack
+from trainform.running.read import JOB, PODS, read, read_around, target_of_stack
 from trainform.running.snapshot import Body, Snapshot, Target, container_statuses
 from trainform.spec.environment import hourly_cost
 
@@ -37,9 +37,9 @@ def status(stack: str) -> JobStatus:
     return status_of_target(target_of_stack(stack))
 
 
-def status_of_target(target: Target) -> JobStatus:
-    """Read the objects of the job, and return its status."""
-    snapshot = read(target, SECONDS, outputs=True)
+def status_of_target(target: Target, *, outputs: bool = True) -> JobStatus:
+    """Read the objects of the job, and return its status. outputs: see `read`."""
+    snapshot = read(target, SECONDS, outputs=outputs)
     found = status_of(snapshot)
     maybe_preempted = found.phase is Phase.FAILED and not found.fault and not found.restarts
     if found.phase not in WAITS and not maybe_preempted:
@@ -47,7 +47,7 @@ def status_of_target(target: Target) -> JobStatus:
     from trainform.running.facts import read_facts  # they import the arithmetic of reviews
     from trainform.running.waiting import preemption, reasons
 
-    snapshot = read_events(snapshot, SECONDS)
+    snapshot = read_around(snapshot, SECONDS)
     found = structs.replace(found, not_read=snapshot.not_read)
     if maybe_preempted:
         evicted = preemption(snapshot)
@@ -125,7 +125,7 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
     rules = (
         (phase is Phase.GONE and not recorded, "it is not deployed; `pulumi up` deploys it"),
         (phase is Phase.GONE, f"the recorded job {recorded} is not in the cluster"),
-        (lost != [], f"no report from {', '.join(lost[:MOST_NODES])} any more: what runs there is unknown"),
+        (lost != [], f"no report from {', '.join(lost[:MOST_NODES])}: the state of its pods is unknown"),
         (phase is Phase.UNKNOWN, f"{'its pods have ended, and ' if pods else ''}{not_read} could not be read"),
         (phase is Phase.SUSPENDED, "`trainform resume` and `pulumi up` start its pods again"),
         (outcome.word == "stopped", STOPPED),
@@ -134,7 +134,7 @@ def _message(snapshot: Snapshot, phase: Phase, outcome: Outcome, pods: tuple[Pod
             f"it has {outcome.word}, and {counted(live, 'pod')} may still run",
         ),
         (outcome.word == "succeeded in part", "not all of its pods have succeeded"),
-        (snapshot.name != recorded != "", f"the last `pulumi up` failed half way: {recorded} is recorded as deployed"),
+        (snapshot.name != recorded != "", f"`pulumi up` runs, or failed half way: {recorded} is recorded as deployed"),
     )
     return next((text for holds, text in rules if holds), "")
 
@@ -168,18 +168,10 @@ def _pod(body: Body, ranks: Mapping[str, int], outputs: Mapping[str, str]) -> Po
         reason="" if state in (PodState.RUNNING, PodState.SUCCEEDED) else next(_reasons(status, statuses), ""),
         restarts=sum(count for each in statuses if isinstance(count := each.get("restartCount"), int)),
         created=str(metadata.get("creationTimestamp", "")),
-        started=min(_starts(mappings(status.get("containerStatuses"))), default=""),
+        started=str(status.get("startTime", "")),
         last_output=outputs.get(name, ""),
         end=end_of(body),
     )
-
-
-def _starts(statuses: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield the times at which containers started, also before a restart."""
-    for each in statuses:
-        for state in (*mapping(each.get("state")).values(), *mapping(each.get("lastState")).values()):
-            if "startedAt" in mapping(state):
-                yield str(state["startedAt"])
 
 
 def _reasons(status: Mapping[str, Any], statuses: list[dict[str, Any]]) -> Iterator[str]:

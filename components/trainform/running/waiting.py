@@ -16,11 +16,9 @@ from trainform import defaults
 from trainform.backends.backend import BACKENDS, value_at
 from trainform.cluster.amounts import NOTHING, POD_SLOTS, spelled
 from trainform.cluster.dry_run import shown_text
-from trainform.cluster.facts import OBJECTS
 from trainform.cluster.live_drift import clock, seconds_between
 from trainform.cluster.operators import KUEUE
 from trainform.cluster.phases import ENDED_PODS, PodState, pod_state, reported
-from trainform.cluster.pod_references import creation
 from trainform.errors import list_names
 from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.plan.operator import Operator
@@ -29,7 +27,7 @@ from trainform.review.context import Context
 from trainform.review.pod_limits import MOST_NAMED, Lack
 from trainform.review.pod_needs import Need, need_of
 from trainform.review.preview import Preview
-from trainform.running.facts import EVICTIONS, UNREAD, Facts, named_by_pods, review_of
+from trainform.running.facts import EVICTIONS, UNREAD, Facts, review_of
 from trainform.running.model import Reason
 from trainform.running.read import event_time
 from trainform.running.snapshot import Body, Snapshot, condition, container_statuses, name_of, text_at
@@ -93,8 +91,8 @@ def reasons(snapshot: Snapshot, facts: Facts = UNREAD) -> tuple[Reason, ...]:
     pods = [pod for pod, state in states if state not in (*ENDED_PODS, PodState.ENDING)]
     case = Case(snapshot, facts, pods, [pod for pod, state in states if state == PodState.WAITING])
     found: list[Reason] = []
-    for find in (_shortages, _queue, _unbound_claims, _missing_objects, _containers, _refusal, _kueue, _silent):
-        known = {reason.code for reason in found}  # an amount or a read is better than a text
+    for find in (_shortages, _queue, _unbound_claims, _containers, _refusal, _kueue, _silent):
+        known = {reason.code for reason in found}  # amounts and reads replace messages with the same code
         found += [reason for reason in find(case) if reason.code not in known]
     order = [*CODES]
     ordered = sorted(found, key=lambda reason: (not reason.never, order.index(reason.code)))
@@ -177,15 +175,6 @@ def _unbound_claims(case: Case) -> Iterator[Reason]:
             yield _reason("claim-unbound", f"the claim {name} is {phase}, without a volume", f"{CLAIM}/{name}")
 
 
-def _missing_objects(case: Case) -> Iterator[Reason]:
-    """Yield the objects that the pods name and the cluster does not have."""
-    namespace, missing = case.snapshot.target.namespace, case.facts.live.missing
-    for named in named_by_pods(case.snapshot) if missing else ():
-        if f"{named.kind}/{named.name}" in missing:
-            text = f"the {named.kind} {named.name} does not exist in {namespace}"
-            yield _reason("object-missing", text, f"{named.kind}/{named.name}", creation(named, namespace))
-
-
 # --- what components report
 
 
@@ -205,10 +194,10 @@ def _containers(case: Case) -> Iterator[Reason]:
 
 def _reports(case: Case, pod: Body) -> Iterator[tuple[str, str]]:
     """Yield reasons and messages of the containers of a pod that wait, and of its newest mount that failed if all of
-    them wait. Where the objects were read, it counts no more: they may exist by now."""
+    them wait."""
     waiting = [mapping(mapping(each.get("state")).get("waiting")) for each in container_statuses(pod)]
     yield from ((str(each["reason"]), str(each.get("message") or each["reason"])) for each in waiting if each)
-    if all(waiting) and (case.facts.live.drift is None or OBJECTS in case.facts.live.not_read):
+    if all(waiting):
         uid = text_at(pod, "metadata.uid")
         mounts = case.snapshot.events_with("FailedMount")
         own = [text_at(event, "message") for event in mounts if text_at(event, "involvedObject.uid") == uid]
@@ -253,12 +242,13 @@ def _silent(case: Case) -> Iterator[Reason]:
     operators = [each for each in known if each.api_version == text_at(job, "apiVersion")] or known
     if snapshot.admission == defaults.KUEUE and snapshot.gang is None and "gang" not in snapshot.not_read:
         operators = [KUEUE]
-    elif reported(mapping(value_at(job, "status"))):
+    elif reported(status := mapping(value_at(job, "status"))) or status.keys() - {"state"}:  # Volcano's webhook sets it
         return
-    for silent in operators[:1]:
-        nothing = "made no Workload of" if silent is KUEUE else "done nothing with"
-        text = f"the controller {silent.controller} has {nothing} the job"
-        yield _reason("silent", text, f"Deployment/{silent.controller.partition('/')[2]}")
+    if operators:
+        controller = operators[0].controller
+        nothing = "created no Workload for" if operators[0] is KUEUE else "done nothing with"
+        text = f"the controller {controller} has {nothing} the job"
+        yield _reason("silent", text, f"Deployment/{controller.partition('/')[2]}")
 
 
 def _scheduler(case: Case) -> Iterator[Reason]:
@@ -284,12 +274,12 @@ def _line(text: object) -> str:
 def preemption(snapshot: Snapshot, facts: Facts = UNREAD) -> str:
     """Return how the job was evicted: by which job if Kueue reports it, else what runs on its nodes now. "" if it was
     not, or if its pods have started since."""
-    at, text = (_by_kueue if snapshot.admission == defaults.KUEUE else _by_scheduler)(snapshot, facts)
+    at, text = (_kueue_eviction if snapshot.admission == defaults.KUEUE else _scheduler_eviction)(snapshot, facts)
     started = max((text_at(pod, "status.startTime") for pod in snapshot.pods), default="")
     return text if at > started else ""
 
 
-def _by_kueue(snapshot: Snapshot, facts: Facts) -> tuple[str, str]:
+def _kueue_eviction(snapshot: Snapshot, facts: Facts) -> tuple[str, str]:
     evicted = condition(snapshot.gang, "Evicted")
     if evicted.get("status") != "True":
         return "", ""
@@ -299,7 +289,7 @@ def _by_kueue(snapshot: Snapshot, facts: Facts) -> tuple[str, str]:
     return at, f"preempted at {when} by {job}" if job else f"evicted at {when} by Kueue: {_line(message)}"
 
 
-def _by_scheduler(snapshot: Snapshot, facts: Facts) -> tuple[str, str]:
+def _scheduler_eviction(snapshot: Snapshot, facts: Facts) -> tuple[str, str]:
     """Return the newest eviction. Its event does not name the job that took the room."""
     events, own = snapshot.events_with(*EVICTIONS), f"{snapshot.target.namespace}/{name_of(snapshot.job)}"
     if not events:

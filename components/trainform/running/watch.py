@@ -19,15 +19,18 @@ from trainform.running.snapshot import Target
 
 REFRESH_SECONDS = 10.0  # after which it is read without a change: the gang, the queue and ages
 RETRY_SECONDS, LEAST_SECONDS = 2.0, 1.0
-SHARE = 2  # of its time a read of a large job takes at most a third
+PAUSE = 2  # it waits twice as long as the last read took
 OVER = ENDED | {Phase.GONE}
 """Phases after which a job does not change."""
 Result = TypeVar("Result")
 
 
-async def after_changes(target: Target, read: Callable[[Target], Result]) -> AsyncIterator[tuple[Result, str]]:
+async def after_changes(
+    target: Target, read: Callable[[Target], Result], refresh: float = REFRESH_SECONDS
+) -> AsyncIterator[tuple[Result, str]]:
     """Yield what `read` returns and "", again after each change of the job, without an end; while the cluster cannot be
-    read, the last result and the reason. read: runs in a thread. ClusterError if the first read fails."""
+    read, the last result and the reason. read: runs in a thread. refresh: seconds after which it reads without a
+    change. ClusterError if the first read fails."""
     streams, changed = ClusterStreams(target.environment.cluster.context), asyncio.Event()
     jobs = job_collections(BACKENDS[target.environment.backend], target.namespace)
     paths = [path_of("Pod", target.namespace), *jobs]
@@ -37,9 +40,9 @@ async def after_changes(target: Target, read: Callable[[Target], Result]) -> Asy
         found = await asyncio.to_thread(read, target)
         yield found, ""
         while True:
-            await asyncio.sleep(max(LEAST_SECONDS, SHARE * (time.monotonic() - begun)))
+            await asyncio.sleep(max(LEAST_SECONDS, PAUSE * (time.monotonic() - begun)))
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), REFRESH_SECONDS)
+                await asyncio.wait_for(changed.wait(), refresh)
             changed.clear()
             begun, error = time.monotonic(), ""
             try:
@@ -55,8 +58,8 @@ async def after_changes(target: Target, read: Callable[[Target], Result]) -> Asy
 
 
 async def _signal(streams: ClusterStreams, path: str, target: Target, changed: asyncio.Event) -> None:
-    """Set the event at each change in a collection, also after the connection was lost. One that is not served, or must
-    not be read, has no changes."""
+    """Set the event at each change in a collection, also after the connection was lost. Return if the server refuses
+    the watch."""
     query = {**labelled(pod_selector(target.experiment)), "watch": "true"}
     while True:
         try:

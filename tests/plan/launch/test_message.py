@@ -81,6 +81,29 @@ def test_a_command_that_goes_on_has_handled_the_error(container: Container) -> N
     assert container.fails(handled + steps) == "".join(f"step {step}\n" for step in range(40, 60))
 
 
+@pytest.mark.parametrize(
+    "line", ["{:3}%|##  | {}/20000 [00:0{}<00:09]\n", "INFO:root:step {} validation error 0.{}{}\n"]
+)
+def test_a_progress_bar_and_the_word_error_are_output(line: str, container: Container) -> None:
+    handled = VALUE_ERROR.replace("ValueError", "ConnectionError")
+    steps = "".join(line.format(step, step, step % 10) for step in range(60))
+    assert container.fails(handled + steps + VALUE_ERROR) == VALUE_ERROR
+
+
+def test_the_report_of_torchrun_does_not_replace_the_last_lines(container: Container) -> None:
+    """The program ended without a traceback, and was started once again."""
+    died = "E1127 04:10:12.004 api.py:874] failed (exitcode: 2) local_rank: 0 (pid: 74) of binary: /usr/bin/python3\n"
+    again = (
+        "I1127 04:10:13.004 api.py:930] [default] Worker group FAILED. 1/1 attempts left; will restart worker group\n"
+    )
+    usage = "train.py: error: unrecognized arguments: --learning-rate 0.1\n"
+    failed = FAILED.replace("exitcode  : 1", "exitcode  : 2")
+    assert (
+        container.fails(died + again + usage + died + failed)
+        == ROOT.replace("exitcode 1", "exitcode 2") + again + usage
+    )
+
+
 def test_the_errors_of_other_processes_follow(container: Container) -> None:
     other = VALUE_ERROR.replace("ValueError", "torch.distributed.DistBackendError")
     stack = "".join(f"frame #{number}: c10d::ProcessGroupNCCL::run() + 0x5b3\n" for number in range(20))

@@ -12,7 +12,7 @@ from trainform.job.render import render_job
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.folder import Layout
 from trainform.running.model import Reason
-from trainform.running.read import read, read_events
+from trainform.running.read import read, read_around
 from trainform.running.snapshot import Target
 from trainform.running.waiting import reasons
 from trainform.spec.environment import Environment
@@ -55,7 +55,7 @@ def test_what_the_kubelet_reports(
 
     def found() -> tuple[Reason, ...]:
         """The reasons without the facts of the cluster: only the kubelet knows."""
-        return reasons(read_events(read(Target(name, ENVIRONMENT), 10.0)))
+        return reasons(read_around(read(Target(name, ENVIRONMENT), 10.0)))
 
     until(lambda: any(reason.code == code for reason in found()))
     (reason,) = found()

@@ -65,7 +65,10 @@ BEGIN {
 { continues = full; full = length($0) == piece }
 continues { next }
 
-$0 != "" { lines[seen++ % last] = $0 }
+# torchrun reports the end of a process in 40 lines, and may then start it again
+/^E[0-9].* failed \(exitcode: -?[0-9]+\) local_rank: / { reports = 1 }
+/ will restart worker group/ { reports = 0 }
+$0 != "" && !reports { lines[seen++ % last] = $0 }
 
 # torchrun's report of the rank that failed first
 /Root Cause \(first observed failure\)/ && !rooted { rooted = 1 }
@@ -77,8 +80,9 @@ rooted == 1 && /^ *(rank|exitcode) +:/ {
 }
 rooted == 1 && /^=+$/ { rooted = 2 }
 
-# lines of errors come from other processes, and after the traceback
-!/^[ \t]|^\[rank[0-9]+\]:? *[[ \t]|^[EWF][0-9]|^frame #|Traceback|[Ee]rror|Exception/ { since++ }
+# frames and errors come from other processes, and after the traceback
+!/^(    |\t|  File |  \[)|^\[rank[0-9]+\]:? *[[ \t]|^[EWF][0-9]|^frame #|Traceback/ &&
+  !/^(\[rank[0-9]+\]: )?[A-Za-z_][A-Za-z0-9_.]*(Error|Exception)/ { since++ }
 
 (at = index($0, head)) && (!size || since > far) {
   size = since = 0
