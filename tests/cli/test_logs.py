@@ -55,6 +55,14 @@ def test_a_job_that_may_not_be_read(project: Path, objects: ApiObjects) -> None:
     assert "bert is not deployed in dev" in run("logs", "bert.dev")[2]
 
 
+def test_a_step_that_runs_is_named(project: Path, objects: ApiObjects) -> None:
+    waits = running(0, {"waiting": {"reason": "PodInitializing"}})
+    waits["status"] |= {"phase": "Pending", "initContainerStatuses": [{"name": "code", "state": {"running": {}}}]}
+    objects.bodies = of_phase("Pending", waits)
+    note = "trainform: no output yet of worker/0 rank 0, worker/1 rank 1; `--step code` runs\n"
+    assert run("logs", "bert.dev") == (1, "", note)
+
+
 @pytest.mark.parametrize("words", [("logs", "-f"), ("exec", "worker/0"), ("port-forward", "worker/0", "6006")])
 def test_simulated_nodes_run_no_containers(
     words: tuple[str, ...], project: Path, objects: ApiObjects, monkeypatch: pytest.MonkeyPatch

@@ -250,7 +250,7 @@ def test_another_version_of_trainform_is_named_and_is_not_a_cause() -> None:
         "Records another version of trainform for sdxl-lora: trainform 0.8.0 deployed it, and 0.9.0 renders it now."
     )
     absent, said = sentences(of_versions(LORA, LORA))
-    assert absent.startswith("The job sdxl-lora-462f70 is not in the cluster")
+    assert absent.startswith("The job sdxl-lora-638afb is not in the cluster")
     assert said == version
     *_, said = sentences(of_versions(LORA, IMAGE))
     assert said == version

@@ -53,7 +53,7 @@ def command(
     Exit code: 0, or 1 if there is no output or some could not be read.
     """
     from trainform.running.logs import MOST_NAMED, Logs, Selection, has_ended
-    from trainform.running.pods import chosen, first_ranks, known_places
+    from trainform.running.pods import chosen, first_ranks, known_places, running_steps
     from trainform.running.read import read, require_pods
 
     if follow and (failed or previous):
@@ -73,7 +73,8 @@ def command(
         _note("there is no pod that has failed")
     if silent:
         what = "no output, and the pods have ended:" if over else "waiting for" if follow else "no output yet of"
-        _note(f"{what} {list_names(silent, MOST_NAMED)}")
+        steps = running_steps(snapshot.pods) if step is None else []
+        _note(f"{what} {list_names(silent, MOST_NAMED)}{f'; `--step {steps[0]}` runs' if steps else ''}")
     logs = Logs(snapshot.target, selection, _printer(places, flush=follow), _note)
     whole = bool(follow or failed or loud)
     with signal_handler([signal.SIGINT], _interrupt), contextlib.suppress(BrokenPipeError):

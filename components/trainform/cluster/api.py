@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from http.client import FORBIDDEN, MULTIPLE_CHOICES, NOT_FOUND, UNAUTHORIZED
+from http.client import FORBIDDEN, INTERNAL_SERVER_ERROR, MULTIPLE_CHOICES, NOT_FOUND, UNAUTHORIZED
 from typing import Any, TypeVar
 
 import httpx2
@@ -243,11 +243,14 @@ class ClusterApi:
         return not_a_kubernetes_api(self.server, found)
 
 
-def refusal(answer: Answer, what: str) -> NotReadError:
-    """Return the error for a request that the cluster refuses. what: `list the pods of the namespace ai`."""
+def refusal(answer: Answer, what: str) -> ClusterError:
+    """Return the error for a request that the cluster refuses (`NotReadError`), or cannot answer now. what: `list the
+    pods of the namespace ai`."""
     if answer.forbidden:
         return NotReadError(f"this account has no permission to {what}", "ask the platform team for the permission")
     message = " ".join(without_credentials(answer.message).split())
+    if answer.status >= INTERNAL_SERVER_ERROR:
+        return ClusterError(f"the cluster does not {what} now: {message}", "try again later")
     return NotReadError(f"the cluster does not {what}: {message}", "check your access with `kubectl get`")
 
 

@@ -14,6 +14,7 @@ from lightkube.config.client_adapter import ConnectionParams
 from trainform import defaults
 from trainform.cluster.api import Answer, NotReadError, credentials_refused
 from trainform.cluster.connection import choose_config, impersonate, shown_server, translate_connection_errors
+from trainform.errors import ClusterError
 from trainform.manifests.manifest import mapping
 
 CLIENTS = 32  # a client looks at each of its connections for each request
@@ -42,13 +43,14 @@ class ClusterStreams:
 
     async def lines(self, path: str, parameters: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
         """Yield each line without its end. NotReadError with the server's message if it refuses the request, another
-        ClusterError for a lost connection."""
+        ClusterError for one that it cannot answer now and for a lost connection."""
         with translate_connection_errors(self._context, self._server):
             async with next(self._next).stream("GET", path, params=parameters) as response:
                 if response.status_code == UNAUTHORIZED:
                     raise credentials_refused(self._context, self._server)
                 if not response.is_success:
-                    raise NotReadError(_message(await response.aread(), response.status_code))
+                    message = _message(await response.aread(), response.status_code)
+                    raise ClusterError(message) if response.is_server_error else NotReadError(message)
                 rest = b""
                 async for chunk in response.aiter_bytes():
                     *whole, rest = (rest + chunk).split(b"\n")

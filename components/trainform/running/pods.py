@@ -98,3 +98,9 @@ def containers_of(pod: Body) -> list[str]:
     """Return the names of the containers, first the main one, and those of the steps before it."""
     spec = mapping(pod.get("spec"))
     return [str(each.get("name")) for field in ("containers", "initContainers") for each in mappings(spec.get(field))]
+
+
+def running_steps(pods: Sequence[Body]) -> list[str]:
+    """Return the names of the steps of `prepare` that run, each once."""
+    found = (each for pod in pods for each in mappings(mapping(pod.get("status")).get("initContainerStatuses")))
+    return list(dict.fromkeys(str(each.get("name")) for each in found if "running" in mapping(each.get("state"))))
