@@ -33,7 +33,9 @@ def failed(job: str, rank: int, end: End, others: int = 0) -> JobStatus:
 
 
 def test_the_job_that_waits() -> None:
-    parts = {"stack": "vision/vit.prod", "namespace": "vision", "job": "vit-6b64bd", "backend": "volcano"}
+    readme = (ROOT / "README.md").read_text()
+    revision = readme.split("vit-launch-script-")[1][:6]
+    parts = {"stack": "vision/vit.prod", "namespace": "vision", "job": f"vit-{revision}", "backend": "volcano"}
     found = status(
         Phase.QUEUED,
         **parts,
@@ -44,7 +46,7 @@ def test_the_job_that_waits() -> None:
         created="2026-11-27T14:00:00Z",
         reasons=(GANG_SHORT,),
     )
-    sample = (ROOT / "README.md").read_text().split("```text\nvit.prod")[1].split("```")[0]
+    sample = readme.split("```text\nvit.prod")[1].split("```")[0]
     assert f"vit.prod{sample}".splitlines() == text_of(found)
 
 
