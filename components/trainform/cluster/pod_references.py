@@ -17,7 +17,7 @@ from trainform.cluster.outcome import Outcome, StackContext
 from trainform.errors import Problem
 from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.manifests.ssh_files import REQUIRED_FILES
-from trainform.manifests.templates import NamedObject, Template, named_objects
+from trainform.manifests.templates import Template, named_objects
 from trainform.plan.model import Plan
 
 _CLUSTER_SCOPED = ("PriorityClass", "Queue", "RuntimeClass", "WorkloadPriorityClass")
@@ -122,7 +122,7 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
         return Outcome(warnings=[warning])
     if answer.missing:
         place = "" if kind in _CLUSTER_SCOPED else f" in {namespace}"
-        fix = stack.fix(kind, name, environment, creation(reference, namespace))
+        fix = stack.fix(kind, name, environment, _creation(reference, namespace))
         return Outcome([Problem(path, name, f"the {kind} {name} does not exist{place}", fix)])
     if not answer.found:
         reason = "this account has no permission to read it" if answer.forbidden else f"status {answer.status}"
@@ -141,7 +141,7 @@ def judge(reference: Reference, answer: Answer, namespace: str, stack: StackCont
     return Outcome([Problem(path, None, f"the {kind} {name} in {namespace} has no key {', '.join(missing)}", add)])
 
 
-def creation(needed: Reference | NamedObject, namespace: str) -> str:
+def _creation(needed: Reference, namespace: str) -> str:
     """Return the command that creates the object, or what to do instead."""
     kind, name = needed.kind, needed.name
     if kind not in _CREATE:
