@@ -50,7 +50,7 @@ def command(
     and other control characters of the output are left out. With -f, the command waits for pods, follows restarts, and
     connects again after a failure of the network.
 
-    Exit code: 0, or 1 if there is no output or some could not be read.
+    Exit code: 0, or 1 if no chosen pod has run yet or some output could not be read.
     """
     from trainform.running.logs import MOST_NAMED, Logs, Selection, has_ended
     from trainform.running.pods import chosen, first_ranks, known_places, running_steps
