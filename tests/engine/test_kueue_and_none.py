@@ -188,5 +188,5 @@ def test_a_kind_that_kueue_does_not_manage(own: Project, cluster: Live, queue: s
         body = json.loads(json.dumps(manifest.body))
         body["metadata"]["labels"].pop("kueue.x-k8s.io/queue-name", None)  # so that Kueue leaves it alone
         cluster.make(body)
-    said = "has made no Workload of the job"
+    said = "has created no Workload for the job"
     until(lambda: said in " ".join(own.trainform("status", stack).output.split()), "the job to wait for long enough")

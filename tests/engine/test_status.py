@@ -225,7 +225,7 @@ def test_an_account_that_may_view_the_namespace(jobs: Jobs) -> None:
     words = ("status", "viewed", "-e", "dev")
     found = json.loads(project.trainform(*words, "--output", "json", KUBECONFIG=config).succeeded())
     assert (found["phase"], len(found["pods"]), found["accelerators"]) == ("running", 3, {})
-    assert found["not_read"].keys() == {"job", "gang", "queue"}
+    assert found["not_read"].keys() == {"job", "gang"}
     assert "no permission to list podgroups" in project.trainform(*words, KUBECONFIG=config).succeeded()
     stacks = project.trainform("stacks", "-e", "dev", "--experiment", "viewed", KUBECONFIG=config)
     assert (stacks.code, " running " in stacks.output) == (1, True), stacks.output
