@@ -185,10 +185,8 @@ def _failure_from_job(snapshot: Snapshot) -> Failure | None:
     if not restarts_of_job(status) and (snapshot.pods or not found):
         return None
     at, said = str(found.get("lastTransitionTime", "")), masked_lines(str(found.get("message", "")))
-    known, deleted = (
-        _BY_REASON.get(str(found.get("reason"))),
-        f"pods were {'recreated' if snapshot.pods else 'deleted'}",
-    )
+    known = _BY_REASON.get(str(found.get("reason")))
+    deleted = "pods were recreated" if snapshot.pods else "pods were deleted"
     deleted += f" ({word} at {clock(at, snapshot.read_at)})" if at else ""
     if known is not None:
         return Failure((), (), End(*known, None, None, said, at), note=deleted)
