@@ -6,7 +6,7 @@ Without them the same mistakes appear late and one by one: as denials of webhook
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -221,29 +221,31 @@ def _job_of_lost_state(cluster: ClusterApi, live: dict[str, Any], plan: Plan, st
 
 
 def _crds(cluster: ClusterApi, crds: tuple[str, ...], operator: Operator | None = None) -> Outcome:
-    """Check that the cluster serves the resources, and that of the job's operator in the version of the job. Every
-    account may ask for the served ones; its definitions may be forbidden, and that of a job has 400 kB."""
-    with contextlib.suppress(NotReadError):
-        versions = served_versions(cluster)
-        return sum(each(lambda name: _crd(cluster, name, versions, operator), crds), Outcome())
-    return Outcome()
+    """Check that the cluster serves the resources, and that of the job's operator in the version of the job. By default
+    every account may ask for the served ones; its definitions may be forbidden, and that of a job has 400 kB."""
+    return sum(each(lambda name: _crd(cluster, name, operator), crds), Outcome())
 
 
-def _crd(cluster: ClusterApi, name: str, versions: Mapping[str, Sequence[str]], operator: Operator | None) -> Outcome:
+def _crd(cluster: ClusterApi, name: str, operator: Operator | None) -> Outcome:
     plural, _, group = name.partition(".")
-    found = [
-        version
-        for version in versions.get(group, ())
-        if any(kind.plural == plural for kind in served(cluster, f"{group}/{version}").values())
-    ]
-    version = "" if operator is None else operator.api_version
-    project = project_of(name, version)
+    needed = operator.api_version if operator is not None and name in operator.crds else ""
+
+    def is_served(version: str) -> bool:
+        return any(kind.plural == plural for kind in served(cluster, version).values())
+
+    try:
+        if needed and is_served(needed):
+            return Outcome()
+        found = [version for version in served_versions(cluster).get(group, ()) if is_served(f"{group}/{version}")]
+    except NotReadError as error:
+        return Outcome(not_checked=[(name, error.message)])
+    project = project_of(name, needed)
     if not found:
         reason = f"{cluster.name} has no {name}"
         return refused(reason, f"install {project} there, or choose another cluster")
-    if operator is None or name not in operator.crds or version.rpartition("/")[2] in found:
+    if operator is None or not needed:
         return Outcome()
-    reason = f"{cluster.name} serves {name} as {list_names(found)}, and this job is {version}"
+    reason = f"{cluster.name} serves {name} as {list_names(found)}, and this job is {needed}"
     fix = f"write `mpi_job: {found[0]}` in the environment" if operator.mpi_job else f"install {project}"
     return refused(reason, f"{fix}, or choose another cluster")
 
