@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -80,7 +81,11 @@ def test_a_signal_to_all_processes_leaves_the_filter(container: Container) -> No
 def children(process: int) -> list[str]:
     """Return the states of a process's children."""
     found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    return [Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] for child in found]
+    states = list[str]()
+    for child in found:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it was reaped meanwhile
+            states.append(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0])
+    return states
 
 
 def test_orphans_are_reaped(container: Container) -> None:
