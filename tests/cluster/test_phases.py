@@ -10,7 +10,7 @@ from tests.support.live_objects import pod, volcano_job
 from tests.support.samples import JOB, fitting, plan
 from trainform.backends.admission import QUEUE_LABEL
 from trainform.backends.backend import BACKENDS
-from trainform.cluster.phases import Phase, PodState, needed_pods, phase_of, pod_state
+from trainform.cluster.phases import Phase, PodState, decided_end, needed_pods, phase_of, pod_state
 from trainform.job.render import job_manifests
 from trainform.manifests.manifest import job_body
 
@@ -98,6 +98,22 @@ def test_the_phase_follows_from_the_pods(
     job: dict[str, Any] | None, pods: dict[PodState, int] | None, phase: str
 ) -> None:
     assert phase_of(job, pods) == phase
+
+
+@pytest.mark.parametrize(
+    ("job", "end"),
+    [
+        (volcano("Running"), None),
+        (volcano("Restarting"), None),
+        (volcano("Completing"), "succeeded"),
+        (volcano("Aborting"), "failed"),
+        (holds("SuccessCriteriaMet"), "succeeded"),
+        (holds("FailureTarget"), "failed"),
+        (holds("Complete"), "succeeded"),
+    ],
+)
+def test_the_end_of_a_job_is_decided_before_its_last_pods_have_stopped(job: dict[str, Any], end: str | None) -> None:
+    assert decided_end(job) == end
 
 
 def test_a_job_that_kueue_should_admit_is_queued_also_where_it_has_lost_its_label() -> None:

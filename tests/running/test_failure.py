@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.deployed.test_overview import job
-from tests.running.failures import FAILURES, LOSS, Labelled, at, failed, others, raised, terminated
+from tests.running.failures import FAILURES, LOSS, STEP, Labelled, at, failed, others, raised, terminated
 from tests.running.jobs import JOB_NAME, container, of_role, snapshot
 from tests.support.repository import ROOT
-from trainform.running.failure import end_of, failure_of
+from trainform.running.failure import end_of, error_line, failure_of
 from trainform.running.model import Cause, Failure, Fault
 from trainform.running.status import status_of
 
@@ -53,6 +53,31 @@ def test_a_secret_in_a_message_is_masked() -> None:
     assert end is not None
     assert token not in end.message
     assert end.message.startswith("Traceback")
+
+
+LOADS = "RuntimeError: Error(s) in loading state_dict for GPT:"
+KILLED = "torchrun: rank 11 (local_rank: 3), exitcode -9 (pid: 72)"
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "line"),
+    [
+        (
+            1,
+            raised("ValueError: batch_size=17 is not divisible by 8"),
+            "ValueError: batch_size=17 is not divisible by 8",
+        ),
+        (1, raised(f"{LOADS}\n\tsize mismatch for wte.weight", rank=3), LOADS),
+        (1, f"{KILLED}\nTraceback (most recent call last):\n{STEP}KeyError: 'a handled one'\n", KILLED),
+        (1, f"{KILLED}\nUserWarning: 4 workers on 2 cores", KILLED),
+        (127, "/bin/sh: 1: pyhton: not found\n", "/bin/sh: 1: pyhton: not found"),
+        (3, "epoch 4 of 5\nno data\n", ""),
+    ],
+)
+def test_the_line_that_names_the_error(code: int, message: str, line: str) -> None:
+    end = end_of(failed(0, code, 4, message))
+    assert end is not None
+    assert error_line(end) == line
 
 
 def test_the_cascade_is_folded() -> None:

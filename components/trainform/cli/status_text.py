@@ -9,6 +9,7 @@ from trainform.cluster.live_drift import age
 from trainform.cluster.phases import ENDED, ENDED_PODS, Phase, PodState
 from trainform.console.sections import Block, Item, Row, Section, Table, bounded, counted, sentence
 from trainform.errors import list_names
+from trainform.running.failure import error_line
 from trainform.running.model import End, Failure, JobStatus, PodStatus, Reason
 from trainform.running.status import MOST_NODES
 
@@ -76,7 +77,8 @@ def headline(found: JobStatus) -> str:
     if found.failure is None or found.phase is Phase.RUNNING:
         return sentence(found.message)
     end = found.failure.end
-    return _joined([_failure(found.failure).text, "" if end is None else end.message.rpartition("\n")[2]], " ")
+    said = "" if end is None else error_line(end) or end.message.rpartition("\n")[2]
+    return _joined([_failure(found.failure).text, said], " ")
 
 
 def _failures(found: JobStatus) -> Section:

@@ -61,7 +61,10 @@ _ENDS = {
     **dict.fromkeys(("Succeeded", "Complete", "Completed"), Phase.SUCCEEDED),
     **dict.fromkeys(("Failed", "Terminated", "Aborted"), Phase.FAILED),
 }
-_ON_THE_WAY = frozenset({"FailureTarget", "SuccessCriteriaMet", "Aborting", "Completing", "Terminating"})
+_ON_THE_WAY = {
+    **dict.fromkeys(("SuccessCriteriaMet", "Completing"), Phase.SUCCEEDED),
+    **dict.fromkeys(("FailureTarget", "Aborting", "Terminating"), Phase.FAILED),
+}
 _RESTARTING = "Restarting"
 _RETRIES = ("retryCount", "restarts")  # of Volcano's Job and of JobSet
 
@@ -102,6 +105,13 @@ def phase_of(
         (not any(number.values()), Phase.QUEUED),
     )
     return next((phase for holds, phase in rules if holds and phase is not None), Phase.ENDING)
+
+
+def decided_end(job: Mapping[str, Any]) -> Phase | None:
+    """Return the phase in which the job ends, once its operator has decided it: pods may still be stopping. None before
+    that."""
+    word = reported(mapping(job.get("status")))
+    return (_ENDS | _ON_THE_WAY).get(word)
 
 
 def needed_pods(job: Any, gang: Any) -> int:

@@ -98,6 +98,18 @@ def end_of(pod: Body) -> End | None:
     return End(cause, fault, code, word, masked_lines(message), at, name)
 
 
+def error_line(end: End) -> str:
+    """Return the line of the message that names the error: the exception of the last traceback, torchrun's report of
+    the process that failed first, or why no program was started; "" if it has none of these."""
+    if end.cause is Cause.NOT_STARTED:
+        return end.message.rpartition("\n")[2]
+    _, raised, rest = end.message.rpartition(_TRACEBACK)
+    root = end.message.partition("\n")[0] if _ROOT.match(end.message) else ""
+    if not raised or (root and end.signal is not None):
+        return root
+    return next((line for line in rest.splitlines() if line.strip() and not line[0].isspace()), root)
+
+
 def _termination(pod: Body) -> tuple[str, Mapping[str, Any]]:
     """Return the container whose end counts, and its state; empty if there is none. The main one ("") comes before all
     others, which do not count while it runs."""
