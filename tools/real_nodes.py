@@ -6,7 +6,6 @@ A pod has a CPU limit and grows over its memory limit, `hello` completes, and `d
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 import os
@@ -25,7 +24,6 @@ from trainform.cli.progress import display
 from trainform.local.rehearsal.real.objects import path_of
 from trainform.local.sandbox.api import Api
 from trainform.local.sandbox.folder import FOLDER_VARIABLE
-from trainform.local.sandbox.nodes import REAL_NODES
 from trainform.local.sandbox.real.containers import LABEL
 from trainform.local.sandbox.real.start import ready_image
 from trainform.local.sandbox.state import open_api
@@ -104,17 +102,6 @@ def run_pod(api: Api) -> tuple[list[str], str, int]:
     return " ".join(api.lines(f"{POD}/log")).split()[:3], str(state["reason"]), int(state["exitCode"])
 
 
-def seconds_to_ready(node: dict[str, Any]) -> float:
-    """Return how long after its creation a node was ready."""
-    ready = next(each for each in node["status"]["conditions"] if each["type"] == "Ready")
-    times = (
-        datetime.datetime.fromisoformat(text)
-        for text in (ready["lastTransitionTime"], node["metadata"]["creationTimestamp"])
-    )
-    last, first = times
-    return (last - first).total_seconds()
-
-
 def left_over(client: docker.DockerClient, ids: list[str]) -> Iterator[str]:
     """Yield what is left of these containers: themselves, their mounts and cgroups."""
     present = {each.id for each in client.containers.list(all=True)}
@@ -137,8 +124,6 @@ def check(folder: Path) -> None:
         print(f"cgroup v{cgroup_version()}, privileged: {started[0].attrs['HostConfig']['Privileged']}")
         run("sandbox", "load", image, "--as", NAME)
         with open_api(folder) as api:
-            for node in api.get(REAL_NODES)["items"]:
-                print(f"{node['metadata']['name']}: Ready after {seconds_to_ready(node):.0f} s")
             started_pod = time.monotonic()
             read, reason, code = run_pod(api)
             print(f"pod with limits {' '.join(read)}: {reason}, {code} ({time.monotonic() - started_pod:.1f} s)")

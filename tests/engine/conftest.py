@@ -137,6 +137,8 @@ def own_namespace(live: Live) -> Iterator[str]:
     live.delete("namespaces", name)
     # mpi-operator's Job waits until its pod has failed, which a kubelet would say; the namespace waits for the pod
     live.request("DELETE", f"/apis/batch/v1/namespaces/{name}/jobs?propagationPolicy=Background")
+    # the namespace's pods go ten seconds before their gangs, which would wait for room in the previews of the next test
+    live.request("DELETE", live.path("podgroups", name))
     # queues have no namespace; one that a test left must not meet the next test
     for queue in live.names("queues") - {"default", "root"}:
         live.delete("queues", queue)
@@ -163,6 +165,17 @@ def shared_project(
 ) -> Iterator[Project]:
     """One project for all tests of a file; never beside `project`, with whose namespace all queues go."""
     yield from own_project(tmp_path_factory.mktemp("shared"), sandbox_exports, live)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory, image: str) -> Iterator[Project]:
+    """Yield a project whose rehearsals have real nodes, which stay up from one test to the next."""
+    folder = tmp_path_factory.mktemp("real")
+    project = Project(folder / "project", {"TRAINFORM_SANDBOX": str(folder / "sandbox")}, "lab")
+    project.environment()
+    yield project
+    for each in ("rehearsals", "rehearsals-with-claims"):
+        down(folder / each)
 
 
 @pytest.fixture

@@ -151,10 +151,7 @@ def stopped_api_server(sandbox: Sandbox) -> Iterator[None]:
     process.wait()
     yield
     with Path(recorded.log).open("a") as log:  # by which `down` finds and ends it
-        STARTED.append(subprocess.Popen(command, env=environ, cwd=folder, stdout=log, stderr=log))
-
-
-STARTED: list[subprocess.Popen[bytes]] = []
+        subprocess.run(["setsid", "--fork", *command], env=environ, cwd=folder, stdout=log, stderr=log, check=True)
 
 
 def test_follow_over_a_restart_of_the_api_server_to_the_end_of_the_job(

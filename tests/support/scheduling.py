@@ -68,8 +68,10 @@ SCOPES = {
 LONG = (
     "tests/wheel/",
     "tests/engine/test_demo.py",
+    "tests/engine/test_real_rehearsals.py",
     "tests/engine/test_pasted_documents.py",
     "tests/engine/",
+    "tests/local/sandbox/real/",
     "tests/local/rehearsal/",
 )
 SCOPE_OF = {file: scope for scope, files in SCOPES.items() for file in files}

@@ -1,4 +1,4 @@
-"""The parts of `make node-v2` that need no machine with cgroup v2."""
+"""The part of `make node-v2` that needs no machine with cgroup v2."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 from tools.cgroup_v2 import program
-from tools.real_nodes import seconds_to_ready
 
 
 def test_the_shell_of_the_machine_reads_the_words_of_the_command() -> None:
@@ -16,12 +15,3 @@ def test_the_shell_of_the_machine_reads_the_words_of_the_command() -> None:
         ["sh", "-eu"], input=f'{settings}printf "%s|" "$KERNEL" "$@"', capture_output=True, text=True
     )
     assert (found != "", shown.stdout) == (True, "|".join(["/kernel of 6.1", *words, ""]))
-
-
-def test_the_time_of_a_node_begins_with_its_object() -> None:
-    conditions = [
-        {"type": "DiskPressure", "lastTransitionTime": "2026-01-01T00:00:59Z"},
-        {"type": "Ready", "lastTransitionTime": "2026-01-01T00:01:04Z"},
-    ]
-    node = {"metadata": {"creationTimestamp": "2026-01-01T00:01:00Z"}, "status": {"conditions": conditions}}
-    assert seconds_to_ready(node) == 4.0

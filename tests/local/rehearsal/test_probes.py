@@ -48,7 +48,7 @@ def test_missing_peers_are_named(image: str) -> None:
     asked = changed(asked, 0, TRAINFORM_PROBE_TIMEOUT="12")
     asked = changed(asked, 2, "sleep", "600")
     asked = dataclasses.replace(asked, pods=asked.pods[:3])
-    _, display = run_rehearsal(asked, image, grace=20)
+    _, display = run_rehearsal(asked, image, grace=8)
     first, second, hangs, gone = made.pods()
     (reported,) = display.probes(first.name)
     assert display.probes(second.name) == [reported]

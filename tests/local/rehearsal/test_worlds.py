@@ -30,7 +30,7 @@ DEEPSPEED: dict[str, Any] = {
         "worker": {"replicas": 2, "accelerators": {"a800": 1}},
     },
     "shared_memory": "64Mi",
-    "network": {"wait": "20s"},
+    "network": {"wait": "12s"},
 }
 
 
