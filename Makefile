@@ -23,7 +23,8 @@ demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods. With 
 
 stop: venv ## Stop the sandboxes of `make demo` and of rehearsals, and remove their state.
 	@$(BIN)/trainform sandbox down
-	@test ! -d .trainform/rehearsals || $(BIN)/trainform sandbox down --folder .trainform/rehearsals
+	@for folder in .trainform/rehearsals .trainform/rehearsals-with-claims; do \
+		test ! -d "$$folder" || $(BIN)/trainform sandbox down --folder "$$folder" || exit; done
 
 # `make test` needs these add-ons; `make proof` needs all of them.
 ADDONS_OF_TEST  := trainer,jobset

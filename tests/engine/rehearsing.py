@@ -1,4 +1,4 @@
-"""`trainform rehearse --from-cluster` of experiments that were brought up together."""
+"""`trainform rehearse`: on real nodes, and `--from-cluster` of experiments that were brought up together."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ from tests.engine.project import Project, Ran
 
 PATIENCE = 660.0
 IMAGE = "registry.example.com/ai/training:latest"
+HOW = ("-e", "dev", "--image", "trainform-rehearsal")
+
+
+def rehearse(project: Project, name: str, experiment: dict[str, Any], *words: str) -> Ran:
+    """Rehearse an experiment on real nodes."""
+    project.experiment(name, {"image": IMAGE, "shared_memory": "64Mi", **experiment})
+    return project.trainform("rehearse", name, *HOW, *words, timeout=600)
 
 
 @dataclasses.dataclass(frozen=True)

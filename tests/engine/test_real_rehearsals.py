@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,33 +19,11 @@ import yaml
 
 from tests.backends.trainer.samples import IMAGE as IMAGE_OF_RUNTIME
 from tests.backends.trainer.samples import MPI_APART, TORCH, with_pods, with_spec
-from tests.engine.project import Project, Ran
+from tests.engine.project import Project
+from tests.engine.rehearsing import HOW, IMAGE, rehearse
 from tests.engine.test_rehearsals import CASES, PAIR, TRAIN, Case, formed
 from tests.engine.test_rehearsals_of_operators import NODE, ON, TORCHRUN
-from trainform.errors import SandboxError
-from trainform.local.sandbox.control import down
 from trainform.local.sandbox.state import open_api, read_settings
-from trainform.running.failure import end_of
-from trainform.running.model import Cause, End
-
-IMAGE = "registry.example.com/ai/training:latest"
-HOW = ("-e", "dev", "--image", "trainform-rehearsal")
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory, image: str) -> Iterator[Project]:
-    """Yield a project whose rehearsals have real nodes, which stay up from one test to the next."""
-    folder = tmp_path_factory.mktemp("real")
-    project = Project(folder / "project", {"TRAINFORM_SANDBOX": str(folder / "sandbox")}, "lab")
-    project.environment()
-    yield project
-    down(folder / "rehearsals")
-
-
-def rehearse(project: Project, name: str, experiment: dict[str, Any], *words: str) -> Ran:
-    """Rehearse an experiment."""
-    project.experiment(name, {"image": IMAGE, "shared_memory": "64Mi", **experiment})
-    return project.trainform("rehearse", name, *HOW, *words, timeout=600)
 
 
 def namespaces(project: Project) -> list[str]:
@@ -64,13 +40,16 @@ def namespaces(project: Project) -> list[str]:
 IN_PROOF = ("elastic-pair", "deepspeed-user", "tensorflow")
 CLOSEST = pytest.mark.proof("launchers as the operator's own job"), pytest.mark.rehearsal("every launcher once more")
 REAL: dict[str, tuple[str, Case]] = {**{name: ("volcano", case) for name, case in CASES.items()}, **ON}
+_, ELASTIC = ON["elastic-pytorchjob"]
+REAL["elastic-pair"] = ("volcano", ELASTIC)
 # A rehearsal has at most two processes on a node.
-REAL["elastic-pair"] = ("volcano", ON["elastic-pytorchjob"][1])
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
+# On the host network each pod needs another real node.
+REAL["accelerate"] = ("volcano", Case({**CASES["accelerate"].experiment, "roles": PAIR}, formed(2, 2), 2))
 WITH_DEEPSPEED = {"accelerate": {**TRAIN, "launcher_args": ["--use_deepspeed"]}}
 REAL["accelerate-deepspeed"] = ("volcano", Case({"launcher": WITH_DEEPSPEED, "roles": PAIR}, formed(2, 2), 2))
 HOSTED = {"network": {"host": True}}
-REAL["hosted-elastic"] = ("volcano", Case({**CASES["elastic"].experiment, "roles": PAIR, **HOSTED}, formed(2, 2), 2))
+REAL["hosted-elastic"] = ("volcano", Case({**ELASTIC.experiment, **HOSTED}, formed(2, 2), 2))
 REAL["hosted-trainjob"] = ("trainer", Case({**TORCHRUN.experiment, **HOSTED}, formed(2, 2), 2))
 
 
@@ -152,20 +131,6 @@ def test_a_folder_takes_the_place_of_a_claim(real: Project, tmp_path: Path) -> N
     assert "no pod mounts such a claim" in rehearse(real, "reads", experiment, "--claim", f"coco={tmp_path}").failed()
 
 
-@pytest.mark.rehearsal("pods that wait for all others, since nothing holds the job back")
-@pytest.mark.parametrize(
-    ("name", "backend"), [("pytorchjob", "kubeflow"), ("deepspeed", "jobset"), ("tensorflow", "jobset")]
-)
-def test_the_world_forms_without_admission(name: str, backend: str, real: Project) -> None:
-    real.environment(admission="none")
-    _, case = REAL[name]
-    try:
-        output = rehearse(real, name, {**case.experiment, "backend": backend}, "--probe").succeeded()
-    finally:
-        real.environment()
-    assert case.formed in output
-
-
 def says(then: str) -> dict[str, Any]:
     """Return an experiment of two pods that say their rank; the second one then does something else."""
     script = f'echo "I am $RANK"; test "$RANK" = 0 || {then}'
@@ -176,7 +141,7 @@ def says(then: str) -> dict[str, Any]:
     ("then", "limit", "line"),
     [
         ("exit 3", "1m", "worker-1 failed, exit code 3: I am 1"),
-        ("sleep 600", "20s", "worker-1 still runs after 1"),
+        ("sleep 600", "40s", "worker-1 still runs after"),
     ],
     ids=["fails", "hangs"],
 )
@@ -187,55 +152,83 @@ def test_a_rank_that(then: str, limit: str, line: str, real: Project) -> None:
     assert namespaces(real) == []
 
 
+ONE = {"worker": {"replicas": 1, "command": ["sh", "-c", 'echo "I am $RANK"; exit 42']}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "line"),
+    [
+        (
+            {"prepare": [{"name": "data", "command": ["sh", "-c", "echo no route to the store; exit 4"]}]},
+            "worker-0 failed, data: exit code 4: no route to the store",
+        ),
+        ({"restart": "1 times"}, "worker-1 failed, exit code 42: I am 1"),
+        ({"restart": {"exit_codes": [42]}, "roles": ONE}, "worker-0 failed, exit code 42: I am 0"),
+    ],
+    ids=["prepare", "restarts", "made-anew"],
+)
+@pytest.mark.rehearsal("failures outside of the program's only run")
+def test_a_failure_that_is_not_the_last_state_of_a_program(parts: dict[str, Any], line: str, real: Project) -> None:
+    assert line in rehearse(real, "outside", {**says("exit 42"), **parts}).failed()
+
+
+@pytest.mark.rehearsal("a role without ranks, which never ends the job")
+def test_a_job_that_succeeds_without_one_of_its_pods(real: Project) -> None:
+    extra = {"replicas": 1, "ranked": False, "command": ["sh", "-c", "echo no such flag; exit 3"]}
+    roles = {"worker": {"replicas": 1, "command": ["sleep", "5"]}, "extra": extra}
+    output = rehearse(real, "partly", {"launcher": {"command": ["true"]}, "roles": roles}).failed()
+    assert "extra-0 failed, exit code 3: no such flag" in output
+    assert re.search(r"worker-0 +Succeeded", output)
+
+
 RAISES = "import os; rank = os.environ['RANK']; assert rank == '0', f'no data for rank {rank}'"
 DIES = "import os; os.environ['RANK'] == '1' and os.kill(os.getpid(), 9)"
 
 
-def ends(project: Project) -> Iterator[End]:
-    """Yield the ends of pods in namespaces of rehearsals."""
-    folder = Path(project.environ["TRAINFORM_SANDBOX"]).with_name("rehearsals")
-    if read_settings(folder) is None:
-        return
-    with open_api(folder) as api:
-        for pod in api.get("/api/v1/pods")["items"]:
-            end = end_of(pod) if pod["metadata"]["namespace"].startswith("rehearsal-") else None
-            if end is not None:
-                yield end
-
-
 @pytest.mark.parametrize(
-    ("program", "cause", "message"),
-    [
-        (RAISES, Cause.EXCEPTION, "AssertionError: no data for rank 1"),
-        (DIES, Cause.SIGNAL, "torchrun: rank 1 (local_rank: 0), exitcode -9"),
-    ],
+    ("program", "error"),
+    [(RAISES, "AssertionError: no data for rank 1"), (DIES, "torchrun: rank 1 (local_rank: 0), exitcode -9")],
     ids=["raises", "is-killed"],
 )
 @pytest.mark.rehearsal("what a real kubelet has in the status of a rank that fails")
-def test_the_cause_of_death(program: str, cause: Cause, message: str, real: Project) -> None:
+def test_the_cause_of_death(program: str, error: str, real: Project) -> None:
     experiment = {
         "launcher": {"torchrun": {"script": "/app/train.py"}},
         "files": {"/app/train.py": {"text": program}},
         "roles": {"worker": {"replicas": 2}},
     }
-    found: dict[str, End] = {}
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        ran = pool.submit(rehearse, real, "dies", experiment)
-        while not ran.done():
-            with contextlib.suppress(SandboxError, OSError):
-                found |= {end.message: end for end in ends(real)}
-            time.sleep(0.2)
-    assert "worker-1 failed" in ran.result().output
-    assert [end.cause for end in found.values() if end.cause is cause and message in end.message], found
+    ran = rehearse(real, "dies", experiment)
+    assert (ran.code, ran.output.count(" failed, exit code ")) == (1, 1), "rank 0 was stopped with the job"
+    assert f"worker-1 failed, exit code 1: {error}" in ran.output
+
+
+@contextlib.contextmanager
+def begun(project: Project, name: str, experiment: dict[str, Any], *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Yield a rehearsal that runs: rank 1 has written its line."""
+    project.experiment(name, {"image": IMAGE, "shared_memory": "64Mi", **experiment})
+    command = [sys.executable, "-m", "trainform", "rehearse", name, *HOW, *words]
+    with subprocess.Popen(
+        command, cwd=project.folder, env=project.environ, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert any("I am 1" in line for line in process.stdout)
+        yield process
+
+
+@pytest.mark.rehearsal("nodes that are started twice")
+def test_a_folder_is_left_alone_after_a_rehearsal_was_killed(real: Project, tmp_path: Path) -> None:
+    data = {"storage": {"data": {"claim": "imagenet", "mount": "/data"}}}
+    with begun(real, "writes", {**says("sleep 600"), **data}, "--claim", f"imagenet={tmp_path}") as process:
+        process.kill()
+    folder = Path(real.environ["TRAINFORM_SANDBOX"]).with_name("rehearsals-with-claims")
+    assert read_settings(folder) is not None
+    rehearse(real, "next", {"launcher": {"command": ["true"]}, "roles": {"worker": {"replicas": 1}}}).succeeded()
+    assert read_settings(folder) is None
 
 
 @pytest.mark.proof("signals")
 def test_ctrl_c_removes_the_job_and_leaves_the_nodes(real: Project) -> None:
-    real.experiment("endless", {"image": IMAGE, "shared_memory": "64Mi", **says("sleep 600")})
-    words = [sys.executable, "-m", "trainform", "rehearse", "endless", *HOW]
-    process = subprocess.Popen(words, cwd=real.folder, env=real.environ, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert any("I am 1" in line for line in process.stdout)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    with begun(real, "endless", says("sleep 600")) as process:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
     assert (process.returncode, namespaces(real)) == (130, [])

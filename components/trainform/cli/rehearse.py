@@ -26,7 +26,7 @@ MOST_PROCESSES = (
 )
 PROBE = "Run a small program instead of the training: ranks, world size, an all-reduce; with MPI who runs where."
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
-CLAIM = "Mount a folder of this machine for a claim, which is an empty volume otherwise. May be repeated."
+CLAIM = "Mount a folder of this machine, writable, for a claim, which is an empty volume otherwise. May be repeated."
 EMULATE = (
     "Run the pods as containers of Docker, without a cluster. So do --from-cluster, and machines where real nodes "
     "cannot run."
@@ -59,7 +59,8 @@ def command(
     The operator's own job, with CPU processes instead of accelerators, runs in a new namespace on a sandbox for
     rehearsals, whose nodes are containers with a kubelet. Commands, variables, files, shared memory and names are the
     same as in the cluster; empty volumes and stand-ins take the place of claims and Secrets. Docker is required. Ctrl-C
-    removes the job; the nodes stay for the next rehearsal. Exit code: 0, or 1 if the job fails or does not end in time.
+    removes the job; the nodes stay for the next rehearsal. Exit code: 0, or 1 if the job fails or does not end in
+    time, or if a pod has failed for good before the job is complete.
     """
     from trainform.cli.progress import display
     from trainform.console.lines import echo, echo_json
@@ -81,14 +82,14 @@ def command(
     if probe:
         check_probe(job.plan)
     shown = ConsoleDisplay(screen(err=form is Form.JSON, piped_width=PIPED_WIDTH))
-    reason = _why_emulated(job, from_cluster=from_cluster)
+    reason = "" if emulate else _why_emulated(job, from_cluster=from_cluster)
     if not emulate and not reason:
         from trainform.local.rehearsal.real.run import rehearse_on_nodes
 
         rehearsed, outcome = rehearse_on_nodes(job, count, options, shown, display(), probe=probe)
     else:
         plan, rehearsed = _live_workload(job) if from_cluster else _planned_workload(job, count)
-        if not emulate and reason:
+        if reason:
             rehearsed = dataclasses.replace(rehearsed, notes=(f"emulated: {reason}", *rehearsed.notes))
         if probe:
             rehearsed = probed(rehearsed, plan, job.experiment.launcher)

@@ -35,7 +35,7 @@ ENVIRONMENT = (
     "nodes without accelerators."
 )
 FOLDER = "The sandbox's folder. Default: TRAINFORM_SANDBOX, else .trainform/sandbox next to the nearest Pulumi.yaml."
-TIMEOUT = "Time limit for the start, without builds. Default: 90, and 20 more for each add-on."
+TIMEOUT = "Time limit for the start, without builds. Default: 90, plus 20 for each add-on and 60 for each real node."
 NODES = (
     "`real`, or `real=N`: run N nodes (default 2) as containers with a kubelet, next to the simulated ones. Pods run "
     "there, unless their namespace says otherwise. `simulated`: none. Default: as the last time. Docker is required."
@@ -54,7 +54,7 @@ NameOption = Annotated[str | None, option("NAME", "The name in the experiments t
 TimeoutOption = Annotated[float | None, option("SECONDS", TIMEOUT, "--timeout", min=1)]
 NodesOption = Annotated[str | None, option("real[=N]|simulated", NODES, "--nodes")]
 WithOption = Annotated[list[str] | None, option("ADD-ONS", WITH, "--with", autocompletion=candidates.addons)]
-PurgeOption = Annotated[bool, typer.Option("--purge", "--delete", help=PURGE)]
+PurgeOption = Annotated[bool, typer.Option("--purge", help=PURGE)]
 
 
 @app.verb("up")

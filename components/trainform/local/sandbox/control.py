@@ -36,7 +36,7 @@ from trainform.local.toolchain.tools import Toolchain
 
 READY_SECONDS = 90.0
 ADDON_SECONDS = 20.0
-NODE_SECONDS = 15.0
+NODE_SECONDS = 60.0  # one is ready in 4 s, and in minutes where the machine is emulated
 ATTEMPTS = 3
 
 
@@ -60,8 +60,8 @@ def up(
 
     A sandbox that runs already is adjusted where its settings differ (nodes, storage classes, contexts). A sandbox that
     runs only in part, or that lacks an add-on, is restarted on its data. Add-ons stay until `down`, also those of an
-    earlier `up`. Missing add-ons are built first; `timeout` (seconds; default: 90, 20 for each add-on and 15 for each
-    real node) counts from then on. Raises `SandboxError` with the component that failed and the end of its log.
+    earlier `up`. Missing add-ons are built first; `timeout` (seconds; default: 90, and 20 for each add-on and 60 for
+    each real node) counts from then on. Raises `SandboxError` with the component that failed and the end of its log.
     """
     layout = Layout(settings.folder)
     with layout.locked("trainform sandbox up", progress, READY_SECONDS if timeout is None else timeout):

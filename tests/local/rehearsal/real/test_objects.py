@@ -6,6 +6,8 @@ import itertools
 from typing import Any
 
 from tests.backends.trainer.samples import MPI, ON_MPI, on, plan_on
+from tests.support.samples import environment, plan
+from trainform.job.render import job_manifests
 from trainform.local.rehearsal.real.objects import RehearsalObjects, rehearsal_objects
 from trainform.local.rehearsal.sources import PLACEHOLDER_VALUE, workload_of_plan
 
@@ -54,3 +56,14 @@ def test_the_probe_is_in_all_nodes_of_a_runtime_and_mpirun_gives_them_its_variab
     assert {"TRAINFORM_EXPECT_HOSTS", "TRAINFORM_EXPECT_NODES"} <= {*expected}
     assert {*expected} <= {word for flag, word in itertools.pairwise(words) if flag == "-x"}
     assert words[-2:] == ["python3", "/etc/trainform-probe/probe_mpi.py"]
+
+
+def test_a_job_that_kueue_admits_gets_its_class_and_any_node() -> None:
+    topology = {"kueue.x-k8s.io/podset-required-topology": "cloud.provider.com/topology-rack"}
+    roles = {"worker": {"replicas": 2, "annotations": topology}}
+    cluster = environment(admission="kueue", workload_priorities=True, queues={})
+    made = plan(cluster=cluster, backend="kubeflow", priority_class="urgent", roles=roles)
+    applied = rehearsal_objects(made, workload_of_plan(made), None, None)
+    assert {"WorkloadPriorityClass", "LocalQueue", "ClusterQueue"} < {body["kind"] for body in applied.bodies}
+    assert "podset-required-topology" in str([each.body for each in job_manifests(made) if each.is_job])
+    assert "podset-required-topology" not in str(applied.job)

@@ -27,8 +27,12 @@ from trainform.spec.launchers import Launcher
 CLAIM_SIZE = "1Gi"  # of a claim that replaces one of the cluster
 # The nodes of rehearsals are alike, and other programs use this machine too.
 NODE_FIELDS = ("nodeSelector", "affinity", "topologySpreadConstraints", "runtimeClassName", "imagePullSecrets")
+TOPOLOGY_OF_KUEUE = "kueue.x-k8s.io/podset-"
 WITHOUT_LIMITS = {"weight": 1, "reclaimable": True}
-CLUSTER_QUEUE = "rehearsals"  # without quotas: it admits pods without requests
+CLUSTER_QUEUE = "rehearsals"
+# Pods without requests need no quota. Kueue treats a queue without flavors as one for topologies only.
+FLAVOR = {"name": CLUSTER_QUEUE, "resources": [{"name": "cpu", "nominalQuota": 0}]}
+CLUSTER_QUEUE_SPEC = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [FLAVOR]}]}
 POD_NAME = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
 LEFT_OUT = "left out here: requests and limits, node selectors, affinity; quotas of queues"
 
@@ -55,6 +59,7 @@ def rehearsal_objects(
     manifests = BACKENDS[plan.backend].rehearsed(plan, copies)
     bodies = [manifest.body for manifest in manifests]
     for body in bodies:
+        _drop_topologies(body)
         if body["kind"] == "Queue":
             body["spec"] = WITHOUT_LIMITS
         elif body["kind"] == CLAIM:
@@ -118,13 +123,25 @@ def _adapt(template: dict[str, Any], image: str | None) -> Iterator[str]:
             yield f"hostPath {path['path']}: an empty folder takes its place, and never the folder of this machine"
 
 
+def _drop_topologies(value: Any) -> None:
+    """Remove Kueue's annotations for topologies, wherever an operator has its pods: the nodes here have none."""
+    if isinstance(value, dict):
+        for name in [name for name in value if name.startswith(TOPOLOGY_OF_KUEUE)]:
+            del value[name]
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _drop_topologies(each)
+
+
 def _cluster_objects(plan: Plan, specs: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield what a cluster has for all jobs: a queue without limits, priority classes, accounts and claims."""
     namespace = plan.namespace
     if plan.admission == defaults.KUEUE:
-        yield _object("ClusterQueue", CLUSTER_QUEUE, api=KUEUE.api_version, spec={"namespaceSelector": {}})
+        yield _object("ResourceFlavor", CLUSTER_QUEUE, api=KUEUE.api_version)
+        yield _object("ClusterQueue", CLUSTER_QUEUE, api=KUEUE.api_version, spec=CLUSTER_QUEUE_SPEC)
         spec = {"clusterQueue": CLUSTER_QUEUE}
         yield _object("LocalQueue", plan.queue.name, namespace, api=KUEUE.api_version, spec=spec)
+        if plan.workload_priority is not None:
+            yield _object("WorkloadPriorityClass", plan.workload_priority, api=KUEUE.api_version, value=0)
     elif plan.admission == defaults.VOLCANO and plan.queue.name != defaults.QUEUE:
         yield _object("Queue", plan.queue.name, api=QUEUE_API, spec=WITHOUT_LIMITS)
     for name in _names(specs, lambda spec: [spec.get("priorityClassName")]):

@@ -37,6 +37,7 @@ from trainform.local.sandbox.real.load import full_name
 from trainform.local.sandbox.real.start import NODE_IMAGE, load_images
 from trainform.local.sandbox.settings import SandboxSettings, default_pools
 from trainform.local.sandbox.state import open_api, read_settings
+from trainform.local.sandbox.status import is_up
 from trainform.local.toolchain.ensure import ensure
 from trainform.plan.model import Plan
 
@@ -47,7 +48,7 @@ LEAST_NODES = 2
 LONGEST_NAME = 40
 LOOKUP_IMAGE = "alpine:3.10"  # of the init containers that operators add
 STOP = "trainform sandbox down --folder {folder}"
-APPLY_SECONDS, RETRY_SECONDS = 30.0, 0.2
+APPLY_SECONDS, RETRY_SECONDS = 10.0, 0.2
 WEBHOOK_REFUSALS = (400, 403, 500)
 
 
@@ -79,7 +80,7 @@ def rehearse_on_nodes(
         for note in notes:
             report.note(note)
         try:
-            return workload, _run(api, objects, report, options.timeout)
+            return workload, _run(api, objects, report, options.timeout, workload)
         finally:
             with signal_handler(ENDING, signal.SIG_IGN), contextlib.suppress(RequestError):
                 _remove_namespaces(api)
@@ -89,7 +90,11 @@ def rehearse_on_nodes(
 def _sandbox(
     folder: Path, plan: Plan, workload: Workload, objects: RehearsalObjects, options: Options, progress: Progress
 ) -> Iterator[Api]:
-    """Yield a client of the sandbox, and stop it at the end if its nodes have folders of claims."""
+    """Yield a client of the sandbox, and stop it at the end if its nodes have folders of claims. One that a killed
+    rehearsal has left is stopped first: its job writes to these folders."""
+    left = folder.with_name(FOLDER_OF_CLAIMS)
+    if read_settings(left) is not None:
+        down(left, progress)
     try:
         _start_nodes(folder, plan, workload, objects, options, progress)
         with open_api(folder) as api:
@@ -101,18 +106,20 @@ def _sandbox(
 
 
 def _remove_namespaces(api: Api) -> None:
-    """Delete the namespaces of this rehearsal and of those that were killed, without waiting."""
+    """Delete the namespaces of this rehearsal and of those that were killed, without waiting. Their pods get one
+    second, so that they hold no port of a node when the next rehearsal begins."""
     for item in api.get(NAMESPACES)["items"]:
         name = item["metadata"]["name"]
         if name.startswith(PREFIX) and item["status"]["phase"] == "Active":
             api.delete(f"{NAMESPACES}/{name}")
+            api.delete(f"{NAMESPACES}/{name}/pods?gracePeriodSeconds=1")
 
 
 def _start_nodes(
     folder: Path, plan: Plan, workload: Workload, objects: RehearsalObjects, options: Options, progress: Progress
 ) -> None:
     """Load the images, and start the sandbox of rehearsals if it does not run or has too few nodes."""
-    before = read_settings(folder)
+    before = read_settings(folder) if is_up(folder) else None
     on_host = sum(bool(pod["spec"].get("hostNetwork")) for pod in workload.pods)  # two of them may have the same ports
     count = max(LEAST_NODES, on_host, 0 if before is None else before.real or 0)
     images: dict[str, str | None] = dict.fromkeys(objects.images if options.image is None else [options.image])
@@ -130,19 +137,19 @@ def _start_nodes(
     up(settings, ensure(progress), progress)
 
 
-def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float) -> Outcome:
-    """Apply the objects, follow the job to its end, and return the outcome."""
+def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float, workload: Workload) -> Outcome:
+    """Apply the objects, follow the job to its end, and return the outcome: a success if no pod has failed."""
     with report.watch():
         end = time.monotonic() + APPLY_SECONDS
         for body in objects.bodies:
             _apply(api, body, end)
-        phase = Follower(api, objects.job, report).run(time.monotonic() + timeout)
-    if phase == Phase.SUCCEEDED:
-        return report.outcome([])
+        phase = Follower(api, objects.job, report, workload).run(time.monotonic() + timeout)
     problems = report.failures()
-    if not phase:
-        problems += report.late_pods()
-    return report.outcome(problems if problems else [f"the operator ended the job: {phase}"])
+    if phase is None:
+        problems += report.late_pods() or ["all pods ended, and the operator did not end the job in time"]
+    elif phase != Phase.SUCCEEDED and not problems:
+        problems = [f"the operator ended the job: {phase}"]
+    return report.outcome(problems)
 
 
 def _apply(api: Api, body: dict[str, Any], end: float) -> None:

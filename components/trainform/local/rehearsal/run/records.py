@@ -24,9 +24,11 @@ class PodRecord(Struct, frozen=True):
     reason: str = ""
     """Reason for the phase, empty if the phase needs none."""
     restarts: int = 0
-    """Number of restarts of its containers."""
+    """How often a container of it was started again, or the pod was made anew."""
     last_line: str = ""
     """The last line that it wrote."""
+    error: str = ""
+    """The error in its termination message; empty if that has none."""
     began: float | None = None
     ended: float | None = None
 

@@ -40,7 +40,7 @@ class Options(Struct, frozen=True):
     image: str | None = None
     """Image that replaces all others, None to keep them."""
     timeout: float = TIMEOUT_SECONDS
-    """Seconds from the start of the first pod to the end of the last one."""
+    """Seconds for the job, from its first pod or object on."""
     claims: Mapping[str, Path] = {}
     """Folders of this machine that replace claims, by the claim's name."""
     grace: float = GRACE_SECONDS

@@ -25,7 +25,7 @@ class Outcome(Struct, frozen=True):
 
     @property
     def succeeded(self) -> bool:
-        """Return True if every pod has ended with exit code 0, or was stopped because the job was complete."""
+        """Return True if the job has succeeded, and no pod had failed for good by then."""
         return not self.problem
 
 
@@ -57,18 +57,16 @@ class Report:
     def failures(self) -> list[str]:
         """Return a line for each pod that has failed."""
         return [
-            f"{self._names[record.pod]} failed, {record.reason}{f': {record.last_line}' if record.last_line else ''}"
+            f"{self._names[record.pod]} failed, {record.reason}{f': {said}' if said else ''}"
             for record in self.records.all()
             if record.phase == FAILED
+            for said in [record.error or record.last_line]
         ]
 
     def late_pods(self) -> list[str]:
         """Return a line for each pod that has not ended."""
         return [
-            f"{self._names[record.pod]} {_state(record)} after {record.seconds:.0f} s; "
-            f"{f'its last line: {record.last_line}' if record.last_line else 'it wrote nothing'}"
-            for record in self.records.all()
-            if record.phase not in ENDED
+            f"{self._names[record.pod]} {_state(record)}" for record in self.records.all() if record.phase not in ENDED
         ]
 
     def outcome(self, problems: Iterable[str]) -> Outcome:
@@ -81,9 +79,12 @@ class Report:
 
 
 def _state(record: PodRecord) -> str:
-    if record.phase == RUNNING and not record.reason:
-        return "still runs"
-    return f"is still in phase {record.phase}{f' ({record.reason})' if record.reason else ''}"
+    reason = f" ({record.reason})" if record.reason else ""
+    state = "still runs" if record.phase == RUNNING and not reason else f"is still in phase {record.phase}{reason}"
+    if record.began is None:
+        return state
+    said = f"its last line: {record.last_line}" if record.last_line else "it wrote nothing"
+    return f"{state} after {record.seconds:.0f} s; {said}"
 
 
 SHORTEST_VALUE = 4  # hiding a shorter value would hide half of every line, and such a value is no secret

@@ -51,7 +51,7 @@ class Containers:
         return [str(each["Id"]) for each in self._client.containers(filters={"label": self._label})]
 
     def memory(self) -> int:
-        """Return the bytes that are free where Docker runs."""
+        """Return the bytes that nodes may share: what is free on this machine, and at most what Docker has."""
         return min(psutil.virtual_memory().available, int(self._client.info()["MemTotal"]))
 
     def make_network(self) -> str:
