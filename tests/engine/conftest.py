@@ -137,7 +137,7 @@ def own_namespace(live: Live) -> Iterator[str]:
     live.delete("namespaces", name)
     # mpi-operator's Job waits until its pod has failed, which a kubelet would say; the namespace waits for the pod
     live.request("DELETE", f"/apis/batch/v1/namespaces/{name}/jobs?propagationPolicy=Background")
-    # the namespace's pods go ten seconds before their gangs, which would wait for room in the previews of the next test
+    # pods are deleted ten seconds before their gangs, which the previews of the next test would show as waiting
     live.request("DELETE", live.path("podgroups", name))
     # queues have no namespace; one that a test left must not meet the next test
     for queue in live.names("queues") - {"default", "root"}:

@@ -1,4 +1,4 @@
-"""Rehearsals on real nodes of jobs that Kueue admits, and of jobs that nothing does."""
+"""Rehearsals on real nodes with Kueue, and without admission."""
 
 from __future__ import annotations
 

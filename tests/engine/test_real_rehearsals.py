@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -212,18 +213,25 @@ def begun(project: Project, name: str, experiment: dict[str, Any], *words: str) 
     ) as process:
         assert process.stdout is not None
         assert any("I am 1" in line for line in process.stdout)
-        yield process
+        try:
+            yield process
+        finally:
+            process.kill()  # or the block would wait for a rehearsal that hangs
 
 
 @pytest.mark.rehearsal("nodes that are started twice")
 def test_a_folder_is_left_alone_after_a_rehearsal_was_killed(real: Project, tmp_path: Path) -> None:
     data = {"storage": {"data": {"claim": "imagenet", "mount": "/data"}}}
-    with begun(real, "writes", {**says("sleep 600"), **data}, "--claim", f"imagenet={tmp_path}") as process:
+    writes = says("while sleep 0.2; do date >>/data/times; done")
+    with begun(real, "writes", {**writes, **data}, "--claim", f"imagenet={tmp_path}") as process:
         process.kill()
     folder = Path(real.environ["TRAINFORM_SANDBOX"]).with_name("rehearsals-with-claims")
     assert read_settings(folder) is not None
     rehearse(real, "next", {"launcher": {"command": ["true"]}, "roles": {"worker": {"replicas": 1}}}).succeeded()
     assert read_settings(folder) is None
+    size = (tmp_path / "times").stat().st_size
+    time.sleep(1)
+    assert (tmp_path / "times").stat().st_size == size
 
 
 @pytest.mark.proof("signals")

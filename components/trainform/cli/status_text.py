@@ -77,8 +77,8 @@ def headline(found: JobStatus) -> str:
     if found.failure is None or found.phase is Phase.RUNNING:
         return sentence(found.message)
     end = found.failure.end
-    said = "" if end is None else error_line(end) or end.message.rpartition("\n")[2]
-    return _joined([_failure(found.failure).text, said], " ")
+    error = "" if end is None else error_line(end) or end.message.rpartition("\n")[2]
+    return _joined([_failure(found.failure).text, error], " ")
 
 
 def _failures(found: JobStatus) -> Section:

@@ -19,8 +19,7 @@ from trainform.deployed.stacks import load_project_stack
 from trainform.errors import TrainformError
 from trainform.manifests.manifest import CLAIM, mapping, mappings
 from trainform.running.pods import first_ranks, known_places, place_of
-from trainform.running.read import event_time
-from trainform.running.snapshot import Snapshot, container_statuses, name_of, text_at
+from trainform.running.snapshot import Snapshot, container_statuses, event_time, name_of, text_at
 
 
 class Entry(Struct, frozen=True):

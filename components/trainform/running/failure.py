@@ -71,7 +71,7 @@ _SIGNALS = {int(each): each.name for each in signal.Signals}
 
 def end_of(pod: Body) -> End | None:
     """Return how the pod ended, or the run before a restart in place; None if nothing ended with an error."""
-    name, container = _termination(pod)
+    name, container = termination(pod)
     status, disruption = mapping(pod.get("status")), condition(pod, "DisruptionTarget")
     disrupted = disruption.get("reason") if disruption.get("status") == "True" else ""
     known = _BY_REASON.get(str(status.get("reason"))) or _BY_REASON.get(str(disrupted))
@@ -110,7 +110,7 @@ def error_line(end: End) -> str:
     return next((line for line in rest.splitlines() if line.strip() and not line[0].isspace()), root)
 
 
-def _termination(pod: Body) -> tuple[str, Mapping[str, Any]]:
+def termination(pod: Body) -> tuple[str, Mapping[str, Any]]:
     """Return the container whose end counts, and its state; empty if there is none. The main one ("") comes before all
     others, which do not count while it runs."""
     states = [
@@ -160,7 +160,7 @@ def failure_of(snapshot: Snapshot) -> Failure | None:
     if not ends:
         return _failure_from_job(snapshot)
     last, _, pod = max(ends, key=lambda each: each[0].at)
-    begun = min(text_at(_termination(pod)[1], "startedAt"), last.at)  # what ended before is of an earlier attempt
+    begun = min(text_at(termination(pod)[1], "startedAt"), last.at)  # what ended before is of an earlier attempt
     ends = [
         each for each in ends if each[0].at >= begun and (seconds_between(each[0].at, last.at) or 0) <= SAME_ATTEMPT
     ]

@@ -29,7 +29,7 @@ from trainform.manifests.objects import pod_selector
 from trainform.plan.record import Record
 from trainform.plan.roles import claim_name
 from trainform.project import require_project
-from trainform.running.snapshot import Body, Snapshot, Target, text_at
+from trainform.running.snapshot import Body, Snapshot, Target, event_time, text_at
 
 SECONDS = 2.0 * defaults.CONNECT_SECONDS
 MOST_OUTPUTS, OUTPUT_SECONDS = 32, 1.0
@@ -258,13 +258,6 @@ def _events_of(objects: Iterable[Body], events: Iterable[Body], job: str, create
 
     found = {str(_metadata(event).get("uid")): event for event in events if belongs(event)}
     return sorted(found.values(), key=event_time)
-
-
-def event_time(event: Body) -> str:
-    """Return the time at which an event was last seen (RFC 3339)."""
-    series = mapping(event.get("series"))
-    times = (series.get("lastObservedTime"), *map(event.get, ("lastTimestamp", "eventTime")), text_at(event, CREATED))
-    return next((str(time) for time in times if time), "")
 
 
 def _claims_of(claims: Iterable[Body], record: Record | None, experiment: str) -> list[Body]:

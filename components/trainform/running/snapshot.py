@@ -100,3 +100,11 @@ def container_statuses(pod: Body) -> list[dict[str, Any]]:
     """Return the statuses of its containers, in the order in which they start."""
     status = mapping(pod.get("status"))
     return [*mappings(status.get("initContainerStatuses")), *mappings(status.get("containerStatuses"))]
+
+
+def event_time(event: Body) -> str:
+    """Return the time at which an event was last seen (RFC 3339)."""
+    series = mapping(event.get("series"))
+    created = text_at(event, "metadata.creationTimestamp")
+    times = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"), created)
+    return next((str(time) for time in times if time), "")

@@ -29,8 +29,7 @@ from trainform.review.pod_needs import Need, need_of
 from trainform.review.preview import Preview
 from trainform.running.facts import EVICTIONS, UNREAD, Facts, review_of
 from trainform.running.model import Reason
-from trainform.running.read import event_time
-from trainform.running.snapshot import Body, Snapshot, condition, container_statuses, name_of, text_at
+from trainform.running.snapshot import Body, Snapshot, condition, container_statuses, event_time, name_of, text_at
 
 SILENT = 30  # seconds after which a controller must have done something
 

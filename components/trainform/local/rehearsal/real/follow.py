@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 from trainform.cluster.live_drift import seconds_between
@@ -27,10 +27,12 @@ from trainform.local.rehearsal.run.report import Report
 from trainform.local.rehearsal.workload import Workload, planned_name, pod_name
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.manifests.manifest import mapping, mappings
-from trainform.running.failure import end_of, error_line
-from trainform.running.snapshot import container_statuses
+from trainform.running.failure import CASCADE, SAME_TIME, end_of, error_line, order_of, termination
+from trainform.running.model import End
+from trainform.running.snapshot import container_statuses, event_time
 
 PHASES = {"Pending": PENDING, "Running": RUNNING, "Succeeded": SUCCEEDED, "Failed": FAILED}
+WAITING = (PENDING, PREPARING)
 POLL_SECONDS = 0.3
 LAST_SECONDS = 3.0  # for pods that still run when the job ends; then their namespace is deleted
 OUTPUT_SECONDS = 30.0  # for the rest of the output of pods that have ended
@@ -43,10 +45,10 @@ STUCK_REASONS = frozenset(
 
 
 class _Failure(NamedTuple):
-    """A run of a container that failed. at: its end, as the kubelet writes it."""
+    """A run of a container that failed. began: as the kubelet writes it; "" if it does not."""
 
-    at: str
-    code: int | None
+    began: str
+    end: End
     reason: str
     error: str
 
@@ -57,18 +59,18 @@ class Follower:
     def __init__(self, api: Api, job: Mapping[str, Any], report: Report, workload: Workload) -> None:
         self._api, self._report, self._records = api, report, report.records
         self._job = path_of(job)
-        self._pods = f"/api/v1/namespaces/{job['metadata']['namespace']}/pods"
+        namespace = f"/api/v1/namespaces/{job['metadata']['namespace']}"
+        self._pods, self._warnings = f"{namespace}/pods", f"{namespace}/events?fieldSelector=type=Warning"
         self._silent = workload.lookup_containers
         self._completing = {planned_name(pod) for pod in workload.pods if pod_name(pod) in workload.ends_with}
-        self._read: set[str] = set()
-        self._readers: list[tuple[str, threading.Thread]] = []
+        self._readers: dict[str, threading.Thread] = {}  # by run of a container; each has the name of its pod
         self._states = deque[dict[str, Any]]()  # of pods, since the last look
         self._stuck: dict[str, float] = {}
-        self._over = False
+        self._job_ended = False
         # by planned name, since a pod may be made anew
         self._seen: defaultdict[str, set[str]] = defaultdict(set)
         self._failures: dict[str, _Failure] = {}
-        self._completed: dict[str, str] = {}
+        self._completed_at = ""
         self._crashing: set[str] = set()
 
     def run(self, deadline: float) -> Phase | None:
@@ -82,48 +84,85 @@ class Follower:
                 return None
             time.sleep(POLL_SECONDS)
         self._look()
-        self._read_rest(self._readers, LAST_SECONDS)
-        self._over = True
+        self._read_rest(self._readers.values(), LAST_SECONDS)
+        self._job_ended = True
         self._look()
         running = {record.pod for record in self._records.all() if record.phase not in ENDED}
-        if self._read_rest([each for each in self._readers if each[0] not in running], OUTPUT_SECONDS):
+        if self._read_rest([each for each in self._readers.values() if each.name not in running], OUTPUT_SECONDS):
             self._report.note(f"the rest of the output is left out: it was not read within {OUTPUT_SECONDS:.0f} s")
         self._end_the_rest(phase)
         return phase
 
+    def reason(self) -> str:
+        """Return the last message of the operator about the job; "" if it has none."""
+        status = mapping(self._api.get(self._job).get("status"))
+        reports = [*mappings(status.get("conditions")), mapping(status.get("state"))]
+        messages = (each.get("message") for each in reversed(reports) if each.get("status") != "False")
+        return str(next(filter(None, messages), ""))
+
+    def warnings(self) -> list[str]:
+        """Return the last warning about each object, if a pod waits and its status does not say for what."""
+        if not any(record.phase in WAITING and not record.reason for record in self._records.all()):
+            return []
+        events = sorted(self._api.get(self._warnings)["items"], key=event_time)
+        last = {(each["involvedObject"]["kind"], each["involvedObject"]["name"]): each["message"] for each in events}
+        return [f"{kind} {name}: {message}" for (kind, name), message in last.items()]
+
     def _watch(self) -> None:
-        """Collect all states of pods: one that ends may be deleted before the next look."""
+        """Collect every state of the pods: one may end and be deleted between two looks."""
         with contextlib.suppress(RequestError):  # the client is closed at the end
-            for line in self._api.lines(f"{self._pods}?watch=true"):
-                event = json.loads(line)
-                if event["type"] == "ERROR":
-                    return
-                self._states.append(event["object"])
+            while not self._job_ended:  # the API server ends a watch after half an hour
+                for line in self._api.lines(f"{self._pods}?watch=true"):
+                    event = json.loads(line)
+                    if event["type"] == "ERROR":
+                        break
+                    self._states.append(event["object"])
 
     def _end_the_rest(self, phase: Phase) -> None:
-        """Record how the pods ended that ran until the end of the job, or that failed after its completion."""
-        phases = {record.pod: record.phase for record in self._records.all()}
-        left = {pod for pod, found in phases.items() if found not in ENDED}
-        end = max(self._completed.values(), default="") if phase == Phase.SUCCEEDED else ""
-        late = {pod for pod, failure in self._failures.items() if failure.at >= end > ""}
-        failed = (left & self._crashing) - late
-        if phase == Phase.FAILED and not failed and FAILED not in phases.values():
-            restarted = sorted(left & self._failures.keys(), key=lambda pod: self._failures[pod].at)
-            failed = {*restarted[-1:]}  # it had no restart left
-        for pod in failed:
-            failure = self._failures[pod]
-            self._records.change(pod, error=failure.error)
-            self._records.end(pod, FAILED, failure.code, failure.reason)
-        for pod in (left - failed) | {pod for pod in late if phases[pod] == FAILED}:
+        """Record the end of the pods that ran until the job ended, and of those that failed after its completion."""
+        records = {record.pod: record for record in self._records.all()}
+        running = {pod for pod, record in records.items() if record.phase not in ENDED}
+        stuck = running & self._stuck.keys()
+        late = {pod for pod in self._failures if phase == Phase.SUCCEEDED and self._is_late(pod)}
+        failed = (running & self._crashing) - late
+        if phase == Phase.FAILED and FAILED not in {record.phase for record in records.values()}:
+            failed = self._first_failed(running & self._failures.keys())
+        for pod in failed - stuck:
+            self._record_failure(pod, self._failures[pod])
+        for pod in stuck:
+            self._records.end(pod, FAILED, None, records[pod].reason)
+        for pod in running - failed - stuck:
             self._records.end(pod, STOPPED, None, "ended with the job")
+        for pod in late:
+            if records[pod].phase != SUCCEEDED:  # made anew
+                failure = self._failures[pod]
+                self._records.end(pod, STOPPED, failure.end.exit_code, f"{failure.reason} as the job ended")
+
+    def _is_late(self, pod: str) -> bool:
+        """Return True if the pod failed after the job was complete. Times are whole seconds: of failures in the second
+        of the completion, only those that the end of another pod can cause count as later."""
+        end = self._failures[pod].end
+        return end.at > self._completed_at > "" or (end.at == self._completed_at and end.cause in CASCADE)
+
+    def _first_failed(self, pods: Set[str]) -> set[str]:
+        """Return those of the restarted pods that failed first in the last attempt: causes before their cascade."""
+        failures = {pod: self._failures[pod] for pod in pods}
+        last = max(failures.values(), key=lambda failure: failure.end.at, default=None)
+        if last is None:
+            return set()
+        order = {pod: order_of(each.end) for pod, each in failures.items() if each.end.at >= last.began}
+        step, at = min(order.values())
+        return {
+            pod for pod, (own, end) in order.items() if own == step and (seconds_between(at, end) or 0) <= SAME_TIME
+        }
 
     @staticmethod
-    def _read_rest(readers: Sequence[tuple[str, threading.Thread]], seconds: float) -> bool:
+    def _read_rest(readers: Collection[threading.Thread], seconds: float) -> bool:
         """Wait for the output of these pods; return True if some of it is left after this time."""
         end = time.monotonic() + seconds
-        for _, reader in readers:
+        for reader in readers:
             reader.join(max(0.0, end - time.monotonic()))
-        return any(reader.is_alive() for _, reader in readers)
+        return any(reader.is_alive() for reader in readers)
 
     def _look(self) -> None:
         """Record the state of the newest pod of each name, and follow the output of containers that have begun."""
@@ -131,64 +170,73 @@ class Follower:
         states = [self._states.popleft() for _ in range(len(self._states))]
         pods = [pod for pod in (*states, *self._api.get(self._pods)["items"]) if planned_name(pod) in records]
         for pod in pods:
-            self._seen[planned_name(pod)].add(pod["metadata"]["uid"])
+            name = planned_name(pod)
+            self._seen[name].add(pod["metadata"]["uid"])
             if (failure := self._failure(pod)) is not None:
-                self._failures[planned_name(pod)] = failure
+                self._failures[name] = failure
+            if not self._job_ended and "deletionTimestamp" not in pod["metadata"]:
+                crashes = CRASHES in {each.get("reason") for each in _states(container_statuses(pod), "waiting")}
+                (self._crashing.add if crashes and name in self._failures else self._crashing.discard)(name)
         newest = {planned_name(pod): pod for pod in sorted(pods, key=lambda pod: pod["metadata"]["creationTimestamp"])}
         for name, pod in newest.items():
             self._look_at(pod, records[name])
 
     def _look_at(self, pod: dict[str, Any], record: PodRecord) -> None:
-        status, main = mapping(pod.get("status")), str(pod["spec"]["containers"][0]["name"])
-        init, others = (mappings(status.get(field)) for field in ("initContainerStatuses", "containerStatuses"))
-        found: dict[str, Any] = next((each for each in others if each.get("name") == main), {})
-        own = [*init, found]
-        restarts = sum(int(each.get("restartCount", 0)) for each in own) + len(self._seen[record.pod]) - 1
-        waiting = _states([*init, *others], "waiting")
-        stuck = next((each for each in waiting if each.get("reason") in STUCK_REASONS), {})
-        if stuck:
-            self._stuck.setdefault(record.pod, time.monotonic())
-        else:
-            self._stuck.pop(record.pod, None)
-        for each in own:
-            if {"running", "terminated"} & mapping(each.get("state")).keys():
-                began = time.monotonic() if record.began is None else record.began
-                self._records.change(record.pod, began=began, restarts=restarts)
-                self._follow_output(pod, record.pod, each)
-        phase, last = PHASES.get(str(status.get("phase")), PENDING), self._failures.get(record.pod)
-        crashes = last is not None and CRASHES in {each.get("reason") for each in _states(own, "waiting")}
-        if not self._over:
-            (self._crashing.add if crashes else self._crashing.discard)(record.pod)
+        """Record the state of a pod, and follow the output of its steps and its main container."""
+        name, status, statuses = record.pod, mapping(pod.get("status")), container_statuses(pod)
+        init = mappings(status.get("initContainerStatuses"))
+        main = next((each for each in statuses if each.get("name") == pod["spec"]["containers"][0]["name"]), {})
+        own = [*init, main]
+        if begun := [each for each in own if {"running", "terminated"} & mapping(each.get("state")).keys()]:
+            restarts = sum(int(each.get("restartCount", 0)) for each in own) + len(self._seen[name]) - 1
+            self._records.change(name, began=record.began or time.monotonic(), restarts=restarts)
+        for each in begun:
+            self._follow_output(pod, name, each)
+        phase = PHASES.get(str(status.get("phase")), PENDING)
         if phase not in ENDED:
-            reason = ": ".join(str(stuck[key]) for key in ("reason", "message") if key in stuck)
-            reason = reason or _waits_for(status) or ("" if last is None else f"{last.reason} before")
+            if self._job_ended or "deletionTimestamp" in pod["metadata"]:
+                return  # the kubelet does not start it again
+            before = f"{self._failures[name].reason} before" if name in self._failures else ""
+            reason = self._stuck_reason(name, statuses) or _waits_for(status) or before
             phase = PREPARING if phase == PENDING and init else phase
-            self._records.change(record.pod, phase=phase, reason=reason, error="", exit_code=None, ended=None)
+            self._records.change(name, phase=phase, reason=reason, error="", exit_code=None, ended=None)
         elif record.phase in ENDED:
             return
         elif phase == SUCCEEDED:
-            if record.pod in self._completing:
-                self._completed[record.pod] = str(_states([found], "terminated")[0].get("finishedAt", ""))
-            self._records.end(record.pod, phase, 0)
+            if name in self._completing:
+                finished = str(mapping(mapping(main.get("state")).get("terminated")).get("finishedAt", ""))
+                self._completed_at = max(self._completed_at, finished)
+            self._records.end(name, phase, 0)
         elif (failure := self._failure(pod)) is not None:
-            self._records.change(record.pod, error=failure.error)
-            self._records.end(record.pod, phase, failure.code, failure.reason)
+            self._record_failure(name, failure)
+
+    def _stuck_reason(self, name: str, statuses: Iterable[Mapping[str, Any]]) -> str:
+        """Return why a container of the pod cannot start, and remember since when; else ""."""
+        stuck = next((each for each in _states(statuses, "waiting") if each.get("reason") in STUCK_REASONS), {})
+        if stuck:
+            self._stuck.setdefault(name, time.monotonic())
+        else:
+            self._stuck.pop(name, None)
+        return ": ".join(str(stuck[key]) for key in ("reason", "message") if key in stuck)
+
+    def _record_failure(self, name: str, failure: _Failure) -> None:
+        self._records.change(name, error=failure.error)
+        self._records.end(name, FAILED, failure.end.exit_code, failure.reason)
 
     def _failure(self, pod: Mapping[str, Any]) -> _Failure | None:
-        """Return the last run of the pod that failed before the operator deleted it, or ended the job."""
-        failure = None if self._over else _failure_of(pod)
-        return None if failure is None or _is_stopped(pod, failure.at) else failure
+        """Return the pod's last failed run; None if that ended after the pod's deletion, or after the job."""
+        failure = None if self._job_ended else _failure_of(pod)
+        return None if failure is None or _is_stopped(pod, failure.end.at) else failure
 
     def _follow_output(self, pod: Mapping[str, Any], name: str, container: Mapping[str, Any]) -> None:
         """Read the output of the container's present run in a thread, once."""
         run = f"{pod['metadata']['uid']}/{container['name']}/{container.get('restartCount', 0)}"
-        if run in self._read or container["name"] in self._silent:
+        if run in self._readers or container["name"] in self._silent:
             return
-        self._read.add(run)
         path = f"{self._pods}/{pod['metadata']['name']}/log?container={container['name']}&follow=true"
-        reader = threading.Thread(target=self._read_output, args=(path, name), daemon=True)
+        reader = threading.Thread(target=self._read_output, args=(path, name), name=name, daemon=True)
+        self._readers[run] = reader
         reader.start()
-        self._readers.append((name, reader))
 
     def _read_output(self, path: str, name: str) -> None:
         try:
@@ -203,17 +251,17 @@ def _failure_of(pod: Mapping[str, Any]) -> _Failure | None:
     end = end_of(pod)
     if end is None:
         return None
-    name = end.container or pod["spec"]["containers"][0]["name"]
-    ended = [each for each in container_statuses(pod) if each.get("name") == name]
-    runs = [mapping(each.get(field)).get("terminated") for each in ended for field in ("state", "lastState")]
-    run = next((mapping(each) for each in runs if mapping(each).get("exitCode")), {})
-    why = run.get("reason") or mapping(pod.get("status")).get("reason")
-    reason = str(why) if end.exit_code is None or why not in (None, "Error") else f"exit code {end.exit_code}"
-    return _Failure(end.at, end.exit_code, f"{end.container}: {reason}" if end.container else reason, error_line(end))
+    _, run = termination(pod)
+    began, status = str(run.get("startedAt", "")), mapping(pod.get("status"))
+    if "reason" in status:  # evicted, or out of time: the exit code is that of the signal
+        return _Failure(began, end, str(status["reason"]), str(status.get("message", "")))
+    why = run.get("reason")
+    reason = f"exit code {end.exit_code}" if why in (None, "Error") else str(why)
+    return _Failure(began, end, f"{end.container}: {reason}" if end.container else reason, error_line(end))
 
 
 def _is_stopped(pod: Mapping[str, Any], at: str) -> bool:
-    """Return True if the pod, which ended at this time, was deleted before, which is by the operator."""
+    """Return True if the operator had deleted the pod before it ended. at: its end."""
     metadata = pod["metadata"]
     if "deletionTimestamp" not in metadata:
         return False

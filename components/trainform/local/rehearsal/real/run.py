@@ -90,8 +90,8 @@ def rehearse_on_nodes(
 def _sandbox(
     folder: Path, plan: Plan, workload: Workload, objects: RehearsalObjects, options: Options, progress: Progress
 ) -> Iterator[Api]:
-    """Yield a client of the sandbox, and stop it at the end if its nodes have folders of claims. One that a killed
-    rehearsal has left is stopped first: its job writes to these folders."""
+    """Yield a client of the sandbox, and stop it at the end if its nodes have folders of claims. First stop one that a
+    killed rehearsal left running, because its job still writes to the user's folders."""
     left = folder.with_name(FOLDER_OF_CLAIMS)
     if read_settings(left) is not None:
         down(left, progress)
@@ -143,12 +143,14 @@ def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float, wo
         end = time.monotonic() + APPLY_SECONDS
         for body in objects.bodies:
             _apply(api, body, end)
-        phase = Follower(api, objects.job, report, workload).run(time.monotonic() + timeout)
+        follower = Follower(api, objects.job, report, workload)
+        phase = follower.run(time.monotonic() + timeout)
     problems = report.failures()
     if phase is None:
         problems += report.late_pods() or ["all pods ended, and the operator did not end the job in time"]
+        problems += follower.warnings()
     elif phase != Phase.SUCCEEDED and not problems:
-        problems = [f"the operator ended the job: {phase}"]
+        problems = [": ".join(filter(None, ["the operator ended the job", phase, follower.reason()]))]
     return report.outcome(problems)
 
 

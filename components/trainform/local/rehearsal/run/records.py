@@ -24,7 +24,7 @@ class PodRecord(Struct, frozen=True):
     reason: str = ""
     """Reason for the phase, empty if the phase needs none."""
     restarts: int = 0
-    """How often a container of it was started again, or the pod was made anew."""
+    """Restarts of its containers, plus the times that the pod was recreated."""
     last_line: str = ""
     """The last line that it wrote."""
     error: str = ""

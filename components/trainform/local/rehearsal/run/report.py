@@ -57,10 +57,10 @@ class Report:
     def failures(self) -> list[str]:
         """Return a line for each pod that has failed."""
         return [
-            f"{self._names[record.pod]} failed, {record.reason}{f': {said}' if said else ''}"
+            f"{self._names[record.pod]} failed, {record.reason}{f': {error}' if error else ''}"
             for record in self.records.all()
             if record.phase == FAILED
-            for said in [record.error or record.last_line]
+            for error in [record.error or record.last_line]
         ]
 
     def late_pods(self) -> list[str]:
@@ -83,8 +83,8 @@ def _state(record: PodRecord) -> str:
     state = "still runs" if record.phase == RUNNING and not reason else f"is still in phase {record.phase}{reason}"
     if record.began is None:
         return state
-    said = f"its last line: {record.last_line}" if record.last_line else "it wrote nothing"
-    return f"{state} after {record.seconds:.0f} s; {said}"
+    output = f"its last line: {record.last_line}" if record.last_line else "it wrote nothing"
+    return f"{state} after {record.seconds:.0f} s; {output}"
 
 
 SHORTEST_VALUE = 4  # hiding a shorter value would hide half of every line, and such a value is no secret
