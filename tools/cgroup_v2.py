@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import docker
+import psutil
 
 from tools import docker_daemon, rehearsal_image
 from tools.debian import environment, require, unpack
@@ -44,7 +45,7 @@ PROGRAMS = {
 # Since 6.16 user-mode Linux needs no ptrace, which takes seven times longer for a system call; since 6.19 it has
 # several processors, without which there is no controller `cpuset`. Debian's own lacks nftables.
 SOURCE, SUITE = "linux-source-7.3", "trixie-backports"
-CPUS, MEMORY, DISK = 2, "6G", "40G"  # the disk's file has what was written alone
+CPUS, DISK = 2, "40G"  # the disk's file has what was written alone
 # GOGC there. User-mode Linux makes up to one mapping of this machine for each page of a program, and Linux allows
 # 65,530 of them (vm.max_map_count): a program that needs more stalls, or gets SIGSEGV. kube-apiserver has 57,500 with
 # Go's default, and 43,000 with this, also with the CRDs of an add-on.
@@ -140,7 +141,7 @@ def machine(work: Path, kernel: Path, drive: str) -> list[str]:
     a file for what is written and the disk that it is read from."""
     return [
         "timeout", "--foreground", str(SECONDS), str(kernel / "linux"),
-        f"mem={MEMORY}", f"ncpus={CPUS}", "seccomp=on", f"ubd0={drive}",
+        f"mem={psutil.virtual_memory().total // 2}", f"ncpus={CPUS}", "seccomp=on", f"ubd0={drive}",
         "root=/dev/root", "rootfstype=hostfs", "ro", f"init={SCRIPTS / 'first.sh'}", f"program={work / 'program'}",
         "con=null", "con0=null,fd:1", "quiet",
     ]  # fmt: skip
