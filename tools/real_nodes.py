@@ -56,7 +56,7 @@ def python_image(client: docker.DockerClient, node_image: str) -> str:
     name = f"trainform-python:{hashlib.sha256(inputs).hexdigest()[:12]}"
     if not client.images.list(name):
         with DOCKERFILE.open("rb") as file:
-            client.images.build(fileobj=file, tag=name, buildargs={"NODE": node_image})
+            client.images.build(fileobj=file, tag=name, buildargs={"NODE": node_image}, rm=True)
     return name
 
 

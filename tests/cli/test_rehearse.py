@@ -38,7 +38,7 @@ def test_a_failed_rehearsal_as_json() -> None:
     assert found["ok"] is False
     assert found["error"] == {
         "message": "the rehearsal of hello failed",
-        "fix": "read the output of the pods above; if it hangs, `--timeout 1m` shows sooner which pods wait",
+        "fix": "read the output of the pods above, correct the experiment, and rehearse it again",
         "details": ["a failed, exit code 7: no route", "b still runs"],
         "findings": [],
         "problems": [],

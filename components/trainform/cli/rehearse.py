@@ -132,7 +132,7 @@ def _error(workload: Workload, outcome: Outcome) -> TrainformError | None:
         return None
     return TrainformError(
         f"the rehearsal of {workload.experiment} failed:",
-        "read the output of the pods above; if it hangs, `--timeout 1m` shows sooner which pods wait",
+        "read the output of the pods above, correct the experiment, and rehearse it again",
         outcome.problem.split("\n"),
     )
 
