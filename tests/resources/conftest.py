@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def _event_loop() -> None:
-    """Give Pulumi's outputs the loop that they expect: another test may have removed it with `asyncio.run`."""
-    try:
-        asyncio.get_event_loop_policy().get_event_loop()
-    except RuntimeError:
-        asyncio.set_event_loop(asyncio.new_event_loop())
+def _event_loop() -> Iterator[None]:
+    """Give Pulumi's outputs the loop that they expect, and close it: `asyncio.run` of another test would lose it."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
