@@ -209,22 +209,21 @@ def stiff(live: Live) -> Iterator[str]:
 
 @pytest.mark.proof("refusals of new objects, which the check leaves to the server")
 def test_new_objects_of_an_environment(project: Project) -> None:
-    project.environment(
-        queues={
-            "day": {"capability": {"cpu": 1}, "deserved": {"cpu": 2}},
-            "night": {"deserved": {"cpu": 2}, "guarantee": {"cpu": 3}},
+    night = {"deserved": {"cpu": 2}, "guarantee": {"cpu": 3}}
+    claim = {"size": "1Gi", "access_modes": ["ReadWriteOncePod", "ReadWriteMany"]}
+    objects: dict[str, dict[str, Any]] = {
+        "deserved should less equal than capability": {"queues": {"day": {"capability": {"cpu": 1}, **night}}},
+        "guarantee should less equal than deserved": {"queues": {"night": night}},
+        "priority class names with 'system-' prefix are reserved": {
+            "priority_classes": {"system-urgent": {"value": 1}}
         },
-        priority_classes={"system-urgent": {"value": 1}},
-        claims={"data": {"size": "1Gi", "access_modes": ["ReadWriteOncePod", "ReadWriteMany"]}},
-    )
-    refused = project.pulumi("preview", "-s", project.stack()).failed()
-    for reason in (
-        "deserved should less equal than capability",
-        "guarantee should less equal than deserved",
-        "priority class names with 'system-' prefix are reserved",
-        "may not use ReadWriteOncePod with other access modes",
-    ):
-        assert reason in refused
+        "may not use ReadWriteOncePod with other access modes": {"claims": {"data": claim}},
+    }
+    project.environment()
+    stack = project.stack()
+    for reason, fields in objects.items():  # each alone: a preview may end at the first object that is refused
+        project.environment(**fields)
+        assert reason in project.pulumi("preview", "-s", stack).failed()
 
 
 @pytest.mark.proof("refusals of the server that Pulumi's preview swallows, each with what ends it")
