@@ -26,6 +26,7 @@ from trainform.cluster.connection import (
     translate_connection_errors,
     unusable_kubeconfig,
 )
+from trainform.cluster.tls import shared
 from trainform.errors import ClusterError, without_credentials
 
 MAX_CONNECTIONS = 10
@@ -97,8 +98,9 @@ class ClusterApi:
         self.name, self.server = cluster_name(context), shown_server(self.config.cluster.server)
         self._context = context
         try:
+            parameters = ConnectionParams(timeout=httpx2.Timeout(seconds)).httpx_params(self.config)
             self._client = httpx2.Client(
-                **ConnectionParams(timeout=httpx2.Timeout(seconds)).httpx_params(self.config),
+                **parameters | {"verify": shared(parameters["verify"])},
                 limits=httpx2.Limits(max_connections=MAX_CONNECTIONS),
             )
             impersonate(self._client, self.config)
