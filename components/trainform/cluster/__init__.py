@@ -2,5 +2,5 @@
 
 __all__ = [
     "amounts", "api", "budgets", "dry_run", "facts", "identity", "live", "live_drift", "live_objects", "operators",
-    "outcome", "phases", "preflight", "streams", "survey",
+    "outcome", "phases", "preflight", "streams", "survey", "tls",
 ]  # fmt: skip
