@@ -2,7 +2,7 @@
 
 import ssl
 
-from trainform.cluster.tls import shared
+from trainform.cluster.tls import set_protocols_once
 
 
 def hello(context: ssl.SSLContext) -> bytes:
@@ -17,7 +17,7 @@ def hello(context: ssl.SSLContext) -> bytes:
 
 
 def test_a_later_change_of_the_protocols_does_not_reach_the_context() -> None:
-    context = shared(ssl.create_default_context())
+    context = set_protocols_once(ssl.create_default_context())
     context.set_alpn_protocols(["h2"])
 
     assert b"\x00\x09\x08http/1.1" in hello(context)

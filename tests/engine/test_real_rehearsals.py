@@ -201,6 +201,7 @@ def test_the_cause_of_death(program: str, error: str, real: Project) -> None:
     ran = rehearse(real, "dies", experiment)
     assert (ran.code, ran.output.count(" failed, exit code ")) == (1, 1), "rank 0 was stopped with the job"
     assert f"worker-1 failed, exit code 1: {error}" in ran.output
+    assert "the operator reports the job as failed" in ran.output
 
 
 @contextlib.contextmanager

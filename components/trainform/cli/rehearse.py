@@ -26,7 +26,10 @@ MOST_PROCESSES = (
 )
 PROBE = "Run a small program instead of the training: ranks, world size, an all-reduce; with MPI who runs where."
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
-CLAIM = "Mount a folder of this machine, writable, for a claim, which is an empty volume otherwise. May be repeated."
+CLAIM = (
+    "Mount a folder of this machine instead of a claim, which is an empty volume otherwise. The job can write to it. "
+    "May be repeated."
+)
 EMULATE = (
     "Run the pods as containers of Docker, without a cluster. So do --from-cluster, and machines where real nodes "
     "cannot run."

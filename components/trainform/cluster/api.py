@@ -26,7 +26,7 @@ from trainform.cluster.connection import (
     translate_connection_errors,
     unusable_kubeconfig,
 )
-from trainform.cluster.tls import shared
+from trainform.cluster.tls import set_protocols_once
 from trainform.errors import ClusterError, without_credentials
 
 MAX_CONNECTIONS = 10
@@ -100,7 +100,7 @@ class ClusterApi:
         try:
             parameters = ConnectionParams(timeout=httpx2.Timeout(seconds)).httpx_params(self.config)
             self._client = httpx2.Client(
-                **parameters | {"verify": shared(parameters["verify"])},
+                **parameters | {"verify": set_protocols_once(parameters["verify"])},
                 limits=httpx2.Limits(max_connections=MAX_CONNECTIONS),
             )
             impersonate(self._client, self.config)

@@ -7,11 +7,11 @@ import ssl
 PROTOCOLS = ["http/1.1"]  # what httpx2 sets for a client without HTTP/2
 
 
-def shared(context: ssl.SSLContext) -> ssl.SSLContext:
-    """Set the protocols of ALPN once and for all, and return the context.
+def set_protocols_once(context: ssl.SSLContext) -> ssl.SSLContext:
+    """Set the protocols of ALPN and ignore later calls; return the context.
 
-    httpx2 sets them again for each connection, which frees the list that another thread may be copying: its
-    handshake then contains other memory, and the server refuses it with `decode error` (CPython issue 141012).
+    httpx2 sets them again for each connection, while other threads may be copying the list: their handshake then
+    contains freed memory, and the server refuses it with `decode error` (CPython issue 141012).
     """
     context.set_alpn_protocols(PROTOCOLS)
     context.set_alpn_protocols = lambda alpn_protocols: None  # type: ignore[method-assign]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -67,6 +67,17 @@ _ROOT = re.compile(r"torchrun: .*\bexitcode (-?\d+)")
 _OVER_LIMIT = re.compile(r"exceed.*\blimit")
 """The kubelet's words on a pod that has used more disk than its own limit."""
 _SIGNALS = {int(each): each.name for each in signal.Signals}
+
+
+Pod = TypeVar("Pod")
+
+
+class FailedRun(NamedTuple, Generic[Pod]):
+    """A run of a pod that failed. began: its start, "" if the kubelet does not write it."""
+
+    pod: Pod
+    began: str
+    end: End
 
 
 def end_of(pod: Body) -> End | None:
@@ -156,31 +167,45 @@ def _cause(message: str, code: int | None, number: int | None) -> tuple[Cause, F
 def failure_of(snapshot: Snapshot) -> Failure | None:
     """Return why the job, or an attempt of it, failed last; None if no pod has failed, and none was restarted."""
     ranks, total = first_ranks(snapshot.record), len(places(snapshot.record))
-    ends = [(end, place_of(pod, ranks), pod) for pod in snapshot.pods if (end := end_of(pod)) is not None]
-    if not ends:
-        return _failure_from_job(snapshot)
-    last, _, pod = max(ends, key=lambda each: each[0].at)
-    begun = min(text_at(termination(pod)[1], "startedAt"), last.at)  # what ended before is of an earlier attempt
-    ends = [
-        each for each in ends if each[0].at >= begun and (seconds_between(each[0].at, last.at) or 0) <= SAME_ATTEMPT
+    runs = [
+        FailedRun(pod, text_at(termination(pod)[1], "startedAt"), end)
+        for pod in snapshot.pods
+        if (end := end_of(pod)) is not None
     ]
-    ends.sort(key=lambda each: order_of(each[0]))
-    end, note, (step, _) = ends[0][0], "", order_of(ends[0][0])
-    after = [(seconds_between(end.at, each[0].at) or 0, each) for each in ends]
-    same = (each for seconds, each in after if order_of(each[0])[0] == step and seconds <= SAME_TIME)
-    first = sorted(same, key=lambda each: each[1])
-    later = [seconds for seconds, each in after if each not in first]
+    if not runs:
+        return _failure_from_job(snapshot)
+    first, rest = first_failures(runs)
+    end, note = first[0].end, ""
+    placed = sorted(((place_of(run.pod, ranks), run.pod) for run in first), key=lambda each: each[0])
+    later = [seconds_between(end.at, run.end.at) or 0 for run in rest]
     gone = total - sum(text_at(pod, "metadata.creationTimestamp") <= end.at for pod in snapshot.pods)
     if end.cause in CASCADE and gone > 0:
         end, note = structs.replace(end, fault=None), f"missing: {gone} of {total} pods, which may have failed first"
     return Failure(
-        pods=tuple(name_of(pod) for _, _, pod in first),
-        ranks=tuple(place.rank for _, place, _ in first if place.rank is not None),
+        pods=tuple(name_of(pod) for _, pod in placed),
+        ranks=tuple(place.rank for place, _ in placed if place.rank is not None),
         end=end,
         cascade=len(later),
         cascade_seconds=max(later, default=0),
         note=note,
     )
+
+
+def first_failures(runs: Sequence[FailedRun[Pod]]) -> tuple[list[FailedRun[Pod]], list[FailedRun[Pod]]]:
+    """Return the runs that failed first in the last attempt, the earliest one before the others, and the runs that
+    failed after them. runs: at least one."""
+    last = max(runs, key=lambda run: run.end.at)
+    begun = min(last.began, last.end.at)  # what ended before is of an earlier attempt
+    attempt = [
+        run for run in runs if run.end.at >= begun and (seconds_between(run.end.at, last.end.at) or 0) <= SAME_ATTEMPT
+    ]
+    attempt.sort(key=lambda run: order_of(run.end))
+    step, at = order_of(attempt[0].end)
+    first, rest = list[FailedRun[Pod]](), list[FailedRun[Pod]]()
+    for run in attempt:
+        same = order_of(run.end)[0] == step and (seconds_between(at, run.end.at) or 0) <= SAME_TIME
+        (first if same else rest).append(run)
+    return first, rest
 
 
 def order_of(end: End) -> tuple[int, str]:

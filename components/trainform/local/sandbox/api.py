@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import httpx2
 
-from trainform.cluster.tls import shared
+from trainform.cluster.tls import set_protocols_once
 from trainform.errors import SandboxError
 from trainform.local.sandbox.certificates import Certificates
 from trainform.local.sandbox.kubeconfig import server_url
@@ -39,7 +39,7 @@ class Api:
         tls.load_cert_chain(certificates.client, certificates.client_key)
         self._client = httpx2.Client(
             base_url=server_url(port),
-            verify=shared(tls),
+            verify=set_protocols_once(tls),
             timeout=REQUEST_TIMEOUT,
             limits=httpx2.Limits(keepalive_expiry=IDLE_SECONDS),
             trust_env=False,

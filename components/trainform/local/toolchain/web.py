@@ -15,7 +15,7 @@ from typing import TypeVar
 import httpx2
 from msgspec import Struct
 
-from trainform.cluster.tls import shared
+from trainform.cluster.tls import set_protocols_once
 from trainform.errors import ToolchainError
 
 FIX = "check the network and its proxy, or set TRAINFORM_TOOLCHAIN=build"
@@ -66,7 +66,7 @@ class Web:
         self._client = httpx2.Client(
             auth=_Login(),
             headers=_HEADERS,
-            verify=shared(ssl.create_default_context()),
+            verify=set_protocols_once(ssl.create_default_context()),
             follow_redirects=True,
             limits=httpx2.Limits(max_keepalive_connections=0),
             event_hooks={"response": [_refuse_redirect_without_tls]},

@@ -128,7 +128,7 @@ CRASHES = restarted(1, ended(1, 7), BACKS_OFF)
 NOT_BACK_OFF = restarted(1, ended(1, 5), ended(1, 7))
 NO_USER = "CreateContainerConfigError: image will run as root"
 STUCK = pod("Pending", 1, {"waiting": dict(zip(("reason", "message"), NO_USER.split(": "), strict=True))})
-LATE = "exit code 1 as the job ended"
+LATE = "exit code 1 after the job completed"
 ENDS: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]], tuple[str, str], str]] = {
     "it crashes on while the job completes":
         ("Complete", [COMPLETE, CRASHES], [], ("Succeeded", "Failed"), "exit code 1"),
@@ -146,6 +146,9 @@ ENDS: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]], tuple[str
         ("Complete", [COMPLETE, pod("Failed", 1, ended(1, 7))], [], ("Succeeded", "Failed"), "exit code 1"),
     "it succeeds after a failure that was late":
         ("Complete", [COMPLETE, pod("Succeeded", 10, ended(0, 12))], [FAILED], ("Succeeded", "Succeeded"), ""),
+    "a recreated pod fails when the job is complete":
+        ("Complete", [COMPLETE, pod("Failed", 5, ended(1, 9)), pod("Failed", 1, ended(1, 4))], [],
+         ("Succeeded", "Stopped"), LATE),
     "it cannot start":
         ("Complete", [COMPLETE, STUCK], [], ("Succeeded", "Failed"), NO_USER),
     "the last of two that were restarted":
@@ -163,7 +166,7 @@ ENDS: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]], tuple[str
         ("Failed", [preparing(9)], [], ("Stopped", "Failed"), "data: exit code 4"),
     "it was deleted before a look":
         ("Failed", [], [FAILED], ("Stopped", "Failed"), "exit code 1"),
-    "it was made anew before a look":
+    "it was recreated before a look":
         ("Failed", [deleted(10, REPLACEMENT)], [FAILED], ("Stopped", "Failed"), "exit code 1"),
     "it was restarted next to one that failed":
         ("Failed", [pod("Failed", 1, ended(1, 9), 0), restarted(1, ended(1, 5), RUNS)], [],
@@ -185,7 +188,7 @@ def test_the_end_of_a_job(
     assert records[1].reason == reason
 
 
-HANGS = pod("Running", 1, RUNS, 0)
+HANGS, EARLY = pod("Running", 1, RUNS, 0), pod("Failed", 1, ended(1, 4))
 
 
 @pytest.mark.parametrize(
@@ -194,14 +197,21 @@ HANGS = pod("Running", 1, RUNS, 0)
         ("Failed", [HANGS, FAILED], [pod("Failed", 1, ended(1, 9), 0), FAILED], ("Stopped", "Failed")),
         ("Complete", [COMPLETE, restarted(1, ended(1, 7), RUNS)], [COMPLETE, CRASHES], ("Succeeded", "Stopped")),
         ("Complete", [HANGS], [COMPLETE], ("Succeeded", "Stopped")),
+        ("Complete", [COMPLETE, EARLY], [COMPLETE, pod("Succeeded", 5, ended(0, 7))], ("Succeeded", "Succeeded")),
     ],
-    ids=["it fails after the job", "it crashes after the job", "its success is seen late"],
+    ids=["it fails after the job", "it crashes after the job", "its success is seen late", "so is that of a new pod"],
 )
 def test_what_pods_do_after_the_end_of_the_job(
     end: str, pods: list[dict[str, Any]], later: list[dict[str, Any]], phases: tuple[str, str]
 ) -> None:
     _, records = follow(pods, end=end, later=later)
     assert tuple(record.phase for record in records) == phases
+
+
+def test_a_pod_that_backs_off_when_it_is_seen_first_has_begun() -> None:
+    _, (_, record) = follow([CRASHES])
+    assert record.began is not None
+    assert record.restarts == 1
 
 
 def test_why_pods_wait_or_a_job_has_ended_without_one() -> None:

@@ -27,7 +27,7 @@ from trainform.local.rehearsal.run.report import Report
 from trainform.local.rehearsal.workload import Workload, planned_name, pod_name
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.manifests.manifest import mapping, mappings
-from trainform.running.failure import CASCADE, SAME_TIME, end_of, error_line, order_of, termination
+from trainform.running.failure import CASCADE, FailedRun, end_of, error_line, first_failures, termination
 from trainform.running.model import End
 from trainform.running.snapshot import container_statuses, event_time
 
@@ -45,7 +45,7 @@ STUCK_REASONS = frozenset(
 
 
 class _Failure(NamedTuple):
-    """A run of a container that failed. began: as the kubelet writes it; "" if it does not."""
+    """A run of a container that failed. began: its start, "" if the kubelet does not write it."""
 
     began: str
     end: End
@@ -67,8 +67,9 @@ class Follower:
         self._states = deque[dict[str, Any]]()  # of pods, since the last look
         self._stuck: dict[str, float] = {}
         self._job_ended = False
-        # by planned name, since a pod may be made anew
+        # by planned name, since a pod may be recreated
         self._seen: defaultdict[str, set[str]] = defaultdict(set)
+        self._ended: dict[str, str] = {}  # the UID with which it has ended
         self._failures: dict[str, _Failure] = {}
         self._completed_at = ""
         self._crashing: set[str] = set()
@@ -134,9 +135,9 @@ class Follower:
         for pod in running - failed - stuck:
             self._records.end(pod, STOPPED, None, "ended with the job")
         for pod in late:
-            if records[pod].phase != SUCCEEDED:  # made anew
+            if records[pod].phase != SUCCEEDED:  # it was recreated
                 failure = self._failures[pod]
-                self._records.end(pod, STOPPED, failure.end.exit_code, f"{failure.reason} as the job ended")
+                self._records.end(pod, STOPPED, failure.end.exit_code, f"{failure.reason} after the job completed")
 
     def _is_late(self, pod: str) -> bool:
         """Return True if the pod failed after the job was complete. Times are whole seconds: of failures in the second
@@ -146,15 +147,8 @@ class Follower:
 
     def _first_failed(self, pods: Set[str]) -> set[str]:
         """Return those of the restarted pods that failed first in the last attempt: causes before their cascade."""
-        failures = {pod: self._failures[pod] for pod in pods}
-        last = max(failures.values(), key=lambda failure: failure.end.at, default=None)
-        if last is None:
-            return set()
-        order = {pod: order_of(each.end) for pod, each in failures.items() if each.end.at >= last.began}
-        step, at = min(order.values())
-        return {
-            pod for pod, (own, end) in order.items() if own == step and (seconds_between(at, end) or 0) <= SAME_TIME
-        }
+        runs = [FailedRun(pod, self._failures[pod].began, self._failures[pod].end) for pod in pods]
+        return {run.pod for run in first_failures(runs)[0]} if runs else set()
 
     @staticmethod
     def _read_rest(readers: Collection[threading.Thread], seconds: float) -> bool:
@@ -168,7 +162,8 @@ class Follower:
         """Record the state of the newest pod of each name, and follow the output of containers that have begun."""
         records = {record.pod: record for record in self._records.all()}
         states = [self._states.popleft() for _ in range(len(self._states))]
-        pods = [pod for pod in (*states, *self._api.get(self._pods)["items"]) if planned_name(pod) in records]
+        found = [pod for pod in (*states, *self._api.get(self._pods)["items"]) if planned_name(pod) in records]
+        pods = sorted(found, key=lambda pod: pod["metadata"]["creationTimestamp"])
         for pod in pods:
             name = planned_name(pod)
             self._seen[name].add(pod["metadata"]["uid"])
@@ -177,8 +172,7 @@ class Follower:
             if not self._job_ended and "deletionTimestamp" not in pod["metadata"]:
                 crashes = CRASHES in {each.get("reason") for each in _states(container_statuses(pod), "waiting")}
                 (self._crashing.add if crashes and name in self._failures else self._crashing.discard)(name)
-        newest = {planned_name(pod): pod for pod in sorted(pods, key=lambda pod: pod["metadata"]["creationTimestamp"])}
-        for name, pod in newest.items():
+        for name, pod in {planned_name(pod): pod for pod in pods}.items():
             self._look_at(pod, records[name])
 
     def _look_at(self, pod: dict[str, Any], record: PodRecord) -> None:
@@ -187,7 +181,7 @@ class Follower:
         init = mappings(status.get("initContainerStatuses"))
         main = next((each for each in statuses if each.get("name") == pod["spec"]["containers"][0]["name"]), {})
         own = [*init, main]
-        if begun := [each for each in own if {"running", "terminated"} & mapping(each.get("state")).keys()]:
+        if begun := [each for each in own if _has_begun(each)]:
             restarts = sum(int(each.get("restartCount", 0)) for each in own) + len(self._seen[name]) - 1
             self._records.change(name, began=record.began or time.monotonic(), restarts=restarts)
         for each in begun:
@@ -196,18 +190,20 @@ class Follower:
         if phase not in ENDED:
             if self._job_ended or "deletionTimestamp" in pod["metadata"]:
                 return  # the kubelet does not start it again
-            before = f"{self._failures[name].reason} before" if name in self._failures else ""
+            before = f"restarted after {self._failures[name].reason}" if name in self._failures else ""
             reason = self._stuck_reason(name, statuses) or _waits_for(status) or before
             phase = PREPARING if phase == PENDING and init else phase
             self._records.change(name, phase=phase, reason=reason, error="", exit_code=None, ended=None)
-        elif record.phase in ENDED:
+        elif self._ended.get(name) == pod["metadata"]["uid"]:
             return
         elif phase == SUCCEEDED:
+            self._ended[name] = pod["metadata"]["uid"]
             if name in self._completing:
                 finished = str(mapping(mapping(main.get("state")).get("terminated")).get("finishedAt", ""))
                 self._completed_at = max(self._completed_at, finished)
             self._records.end(name, phase, 0)
         elif (failure := self._failure(pod)) is not None:
+            self._ended[name] = pod["metadata"]["uid"]
             self._record_failure(name, failure)
 
     def _stuck_reason(self, name: str, statuses: Iterable[Mapping[str, Any]]) -> str:
@@ -220,8 +216,7 @@ class Follower:
         return ": ".join(str(stuck[key]) for key in ("reason", "message") if key in stuck)
 
     def _record_failure(self, name: str, failure: _Failure) -> None:
-        self._records.change(name, error=failure.error)
-        self._records.end(name, FAILED, failure.end.exit_code, failure.reason)
+        self._records.end(name, FAILED, failure.end.exit_code, failure.reason, failure.error)
 
     def _failure(self, pod: Mapping[str, Any]) -> _Failure | None:
         """Return the pod's last failed run; None if that ended after the pod's deletion, or after the job."""
@@ -267,6 +262,11 @@ def _is_stopped(pod: Mapping[str, Any], at: str) -> bool:
         return False
     seconds = seconds_between(at, metadata["deletionTimestamp"])  # the end of its grace period
     return seconds is not None and seconds <= metadata.get("deletionGracePeriodSeconds", 0)
+
+
+def _has_begun(container: Mapping[str, Any]) -> bool:
+    """Return True if the container runs or has run; it may back off when it is seen first."""
+    return any({"running", "terminated"} & mapping(container.get(field)).keys() for field in ("state", "lastState"))
 
 
 def _states(containers: Iterable[Mapping[str, Any]], kind: str) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ CLUSTER_QUEUE = "rehearsals"
 FLAVOR = {"name": CLUSTER_QUEUE, "resources": [{"name": "cpu", "nominalQuota": 0}]}
 CLUSTER_QUEUE_SPEC = {"namespaceSelector": {}, "resourceGroups": [{"coveredResources": ["cpu"], "flavors": [FLAVOR]}]}
 POD_NAME = {"valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
-LEFT_OUT = "left out here: requests and limits, node selectors, affinity; quotas of queues"
+LEFT_OUT = "left out here: requests and limits, node selectors, affinity, topologies; quotas of queues"
 
 
 class RehearsalObjects(Struct, frozen=True):

@@ -138,7 +138,7 @@ def _start_nodes(
 
 
 def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float, workload: Workload) -> Outcome:
-    """Apply the objects, follow the job to its end, and return the outcome: a success if no pod has failed."""
+    """Apply the objects, follow the job to its end, and return the outcome."""
     with report.watch():
         end = time.monotonic() + APPLY_SECONDS
         for body in objects.bodies:
@@ -149,8 +149,8 @@ def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float, wo
     if phase is None:
         problems += report.late_pods() or ["all pods ended, and the operator did not end the job in time"]
         problems += follower.warnings()
-    elif phase != Phase.SUCCEEDED and not problems:
-        problems = [": ".join(filter(None, ["the operator ended the job", phase, follower.reason()]))]
+    elif phase != Phase.SUCCEEDED:
+        problems.append(": ".join(filter(None, [f"the operator reports the job as {phase}", follower.reason()])))
     return report.outcome(problems)
 
 

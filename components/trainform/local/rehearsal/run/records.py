@@ -59,9 +59,9 @@ class Records:
             self._records[pod] = structs.replace(self._records[pod], **fields)
             self._changed.notify_all()
 
-    def end(self, pod: str, phase: str, exit_code: int | None, reason: str = "") -> None:
+    def end(self, pod: str, phase: str, exit_code: int | None, reason: str = "", error: str = "") -> None:
         """Record that a pod has ended, in one of the phases `ENDED`."""
-        self.change(pod, phase=phase, exit_code=exit_code, reason=reason, ended=time.monotonic())
+        self.change(pod, phase=phase, exit_code=exit_code, reason=reason, error=error, ended=time.monotonic())
 
     def fail(self, error: BaseException) -> None:
         """Record an error of this program in a thread; `wait` raises it."""
