@@ -47,6 +47,9 @@ REAL["elastic-pair"] = ("volcano", ELASTIC)
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
 # On the host network each pod needs another real node.
 REAL["accelerate"] = ("volcano", Case({**CASES["accelerate"].experiment, "roles": PAIR}, formed(2, 2), 2))
+FEW = {"ps": {"replicas": 1}, "worker": {"replicas": 2}}
+TENSORFLOW = {**CASES["tensorflow"].experiment, "roles": FEW}
+REAL["tensorflow"] = ("volcano", Case(TENSORFLOW, "cluster formed: 1 ps, 2 worker", 0))
 WITH_DEEPSPEED = {"accelerate": {**TRAIN, "launcher_args": ["--use_deepspeed"]}}
 REAL["accelerate-deepspeed"] = ("volcano", Case({"launcher": WITH_DEEPSPEED, "roles": PAIR}, formed(2, 2), 2))
 HOSTED = {"network": {"host": True}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,6 @@ from trainform.local.sandbox.webhooks import ADMISSIONS, apply_configuration, we
 PROVISIONER = "sandbox.trainform.dev"
 DEFAULT_CLASS = "sandbox"
 TOUCHED = "sandbox.trainform.dev/seen"
-PARALLEL_REQUESTS = 8
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
@@ -36,7 +36,8 @@ def apply_crds(api: Api, files: Iterable[Path]) -> None:
         # Kubernetes (1.34) serves a CRD after a change of it; if it was killed before, this annotation is that change.
         if not _is_established(item):
             api.merge(f"{_CRDS}/{item['metadata']['name']}", {"metadata": {"annotations": {TOUCHED: str(time.time())}}})
-    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+    # It works for seconds on a large CRD, and answers 504 after 34: more at once than it has processors take longer.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda path: api.apply(f"{_CRDS}/{crd_name(path)}", path.read_bytes()), files))
 
 

@@ -40,10 +40,10 @@ def time(second: int) -> str:
     return f"2026-11-27T20:00:{second:02}Z"
 
 
-def ended(code: int, second: int, message: str = RAISED) -> dict[str, Any]:
-    """Return the state of a container that ran from :01 on. message: of a failure."""
+def ended(code: int, second: int, message: str = RAISED, began: int = 1) -> dict[str, Any]:
+    """Return the state of a container that ran from the second `began` on. message: of a failure."""
     result = {"reason": "Error", "message": message} if code else {"reason": "Completed"}
-    return {"terminated": {"exitCode": code, **result, "startedAt": time(1), "finishedAt": time(second)}}
+    return {"terminated": {"exitCode": code, **result, "startedAt": time(began), "finishedAt": time(second)}}
 
 
 def deleted(second: int, made: dict[str, Any]) -> dict[str, Any]:
@@ -52,11 +52,10 @@ def deleted(second: int, made: dict[str, Any]) -> dict[str, Any]:
     return {**made, "metadata": {**made["metadata"], **deletion}}
 
 
-def restarted(index: int, end: dict[str, Any], state: dict[str, Any], began: int = 1) -> dict[str, Any]:
-    """Return a pod whose container ended so, after a run from this second on, and was restarted."""
+def restarted(index: int, end: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:
+    """Return a pod whose container ended so, and was restarted."""
     made = pod("Running", 1, state, index)
-    last = {"terminated": {**end["terminated"], "startedAt": time(began)}}
-    made["status"]["containerStatuses"][0] |= {"restartCount": 1, "lastState": last}
+    made["status"]["containerStatuses"][0] |= {"restartCount": 1, "lastState": end}
     return made
 
 
@@ -129,6 +128,8 @@ NOT_BACK_OFF = restarted(1, ended(1, 5), ended(1, 7))
 NO_USER = "CreateContainerConfigError: image will run as root"
 STUCK = pod("Pending", 1, {"waiting": dict(zip(("reason", "message"), NO_USER.split(": "), strict=True))})
 LATE = "exit code 1 after the job completed"
+HANGS = pod("Running", 1, RUNS, 0)
+OVER = {"terminated": {**ended(1, 9)["terminated"], "reason": "OOMKilled"}}
 ENDS: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]], tuple[str, str], str]] = {
     "it crashes on while the job completes":
         ("Complete", [COMPLETE, CRASHES], [], ("Succeeded", "Failed"), "exit code 1"),
@@ -152,7 +153,7 @@ ENDS: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]], tuple[str
     "it cannot start":
         ("Complete", [COMPLETE, STUCK], [], ("Succeeded", "Failed"), NO_USER),
     "the last of two that were restarted":
-        ("Failed", [restarted(0, ended(1, 5), RUNS), restarted(1, ended(1, 9), RUNS, began=6)], [],
+        ("Failed", [restarted(0, ended(1, 5), RUNS), restarted(1, ended(1, 9, began=6), RUNS)], [],
          ("Stopped", "Failed"), "exit code 1"),
     "a cause before the crash of its peer":
         ("Failed", [restarted(0, ended(1, 9, RESET), BACKS_OFF), restarted(1, ended(1, 8), RUNS)], [],
@@ -168,9 +169,14 @@ ENDS: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]], tuple[str
         ("Failed", [], [FAILED], ("Stopped", "Failed"), "exit code 1"),
     "it was recreated before a look":
         ("Failed", [deleted(10, REPLACEMENT)], [FAILED], ("Stopped", "Failed"), "exit code 1"),
-    "it was restarted next to one that failed":
-        ("Failed", [pod("Failed", 1, ended(1, 9), 0), restarted(1, ended(1, 5), RUNS)], [],
+    "a cause that was restarted, and the crash of its peer that was not":
+        ("Failed", [pod("Failed", 1, ended(1, 9, RESET), 0), restarted(1, ended(1, 8), RUNS)], [],
+         ("Failed", "Failed"), "exit code 1"),
+    "it was restarted before another one failed":
+        ("Failed", [pod("Failed", 6, ended(1, 9, began=6), 0), restarted(1, ended(1, 5), RUNS)], [],
          ("Failed", "Stopped"), "ended with the job"),
+    "its peer used up the memory of the node":
+        ("Failed", [HANGS, pod("Failed", 1, OVER)], [], ("Stopped", "Failed"), "exit code 1"),
 }  # fmt: skip
 
 
@@ -188,7 +194,7 @@ def test_the_end_of_a_job(
     assert records[1].reason == reason
 
 
-HANGS, EARLY = pod("Running", 1, RUNS, 0), pod("Failed", 1, ended(1, 4))
+EARLY = pod("Failed", 1, ended(1, 4))
 
 
 @pytest.mark.parametrize(

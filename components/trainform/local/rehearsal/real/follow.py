@@ -7,7 +7,7 @@ import json
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from trainform.cluster.live_drift import seconds_between
@@ -28,7 +28,7 @@ from trainform.local.rehearsal.workload import Workload, planned_name, pod_name
 from trainform.local.sandbox.api import Api, RequestError
 from trainform.manifests.manifest import mapping, mappings
 from trainform.running.failure import CASCADE, FailedRun, end_of, error_line, first_failures, termination
-from trainform.running.model import End
+from trainform.running.model import Cause, End
 from trainform.running.snapshot import container_statuses, event_time
 
 PHASES = {"Pending": PENDING, "Running": RUNNING, "Succeeded": SUCCEEDED, "Failed": FAILED}
@@ -126,8 +126,8 @@ class Follower:
         stuck = running & self._stuck.keys()
         late = {pod for pod in self._failures if phase == Phase.SUCCEEDED and self._is_late(pod)}
         failed = (running & self._crashing) - late
-        if phase == Phase.FAILED and FAILED not in {record.phase for record in records.values()}:
-            failed = self._first_failed(running & self._failures.keys())
+        if phase == Phase.FAILED:
+            failed = running & self._first_failed()
         for pod in failed - stuck:
             self._record_failure(pod, self._failures[pod])
         for pod in stuck:
@@ -145,9 +145,9 @@ class Follower:
         end = self._failures[pod].end
         return end.at > self._completed_at > "" or (end.at == self._completed_at and end.cause in CASCADE)
 
-    def _first_failed(self, pods: Set[str]) -> set[str]:
-        """Return those of the restarted pods that failed first in the last attempt: causes before their cascade."""
-        runs = [FailedRun(pod, self._failures[pod].began, self._failures[pod].end) for pod in pods]
+    def _first_failed(self) -> set[str]:
+        """Return the pods that failed first in the last attempt: causes before their cascade."""
+        runs = [FailedRun(pod, failure.began, failure.end) for pod, failure in self._failures.items()]
         return {run.pod for run in first_failures(runs)[0]} if runs else set()
 
     @staticmethod
@@ -251,7 +251,9 @@ def _failure_of(pod: Mapping[str, Any]) -> _Failure | None:
     if "reason" in status:  # evicted, or out of time: the exit code is that of the signal
         return _Failure(began, end, str(status["reason"]), str(status.get("message", "")))
     why = run.get("reason")
-    reason = f"exit code {end.exit_code}" if why in (None, "Error") else str(why)
+    # on cgroup v1 all containers of a node are OOMKilled when its memory is used up, however they end
+    exited = why in (None, "Error") or (why == "OOMKilled" and end.cause is not Cause.OOM)
+    reason = f"exit code {end.exit_code}" if exited else str(why)
     return _Failure(began, end, f"{end.container}: {reason}" if end.container else reason, error_line(end))
 
 
