@@ -155,7 +155,7 @@ def test_the_last_output_of_the_first_pods(
 
 
 def test_a_node_that_does_not_answer_delays_nothing_for_long(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trainform.running.read.OUTPUT_SECONDS", 0.2)
+    monkeypatch.setattr("trainform.running.read.OUTPUT_SECONDS", 2.0)
     objects, ended = ApiObjects([recorded("bert"), bert(), of_job("bert", 0), of_job("bert", 1)]), threading.Event()
 
     def answering(path: str) -> Any:

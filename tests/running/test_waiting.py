@@ -220,7 +220,7 @@ def test_the_kubelet_tells_which_secret_is_missing(message: str) -> None:
     ("message", "code"),
     [('secret "wandb" not found', "object-missing"), ("mount failed: exit status 32", "container-refused")],
 )
-def test_a_mount_that_failed_counts_until_the_pod_runs(message: str, code: str) -> None:
+def test_a_mount_that_failed_counts_until_a_later_step(message: str, code: str) -> None:
     volumes = {"keys": {"secret": {"secretName": "wandb"}}}
     job = made(roles={"worker": {"replicas": 1, "pod_overrides": {"spec": {"volumes": volumes}}}})
     (pod,) = pods_of(job)
@@ -231,6 +231,8 @@ def test_a_mount_that_failed_counts_until_the_pod_runs(message: str, code: str) 
     assert only(given, known).code == code
     runs = {**pod, "status": {**pod["status"], "containerStatuses": [{"state": {"running": {}}}]}}
     assert codes(structs.replace(given, pods=[runs]), known) == []
+    pulls = placed(pod, reason="ErrImagePull", message="not found")
+    assert codes(structs.replace(given, pods=[pulls]), known) == ["image"], "mounts come first"
 
 
 def test_an_image_that_cannot_be_pulled() -> None:

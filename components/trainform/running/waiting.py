@@ -192,11 +192,11 @@ def _containers(case: Case) -> Iterator[Reason]:
 
 
 def _reports(case: Case, pod: Body) -> Iterator[tuple[str, str]]:
-    """Yield reasons and messages of the containers of a pod that wait, and of its newest mount that failed if all of
-    them wait."""
+    """Yield reasons and messages of the containers of a pod that wait, and of its newest mount that failed if no
+    container could be created yet."""
     waiting = [mapping(mapping(each.get("state")).get("waiting")) for each in container_statuses(pod)]
     yield from ((str(each["reason"]), str(each.get("message") or each["reason"])) for each in waiting if each)
-    if all(waiting):
+    if {each.get("reason") for each in waiting} <= {"ContainerCreating", "PodInitializing"}:
         uid = text_at(pod, "metadata.uid")
         mounts = case.snapshot.events_with("FailedMount")
         own = [text_at(event, "message") for event in mounts if text_at(event, "involvedObject.uid") == uid]

@@ -87,8 +87,10 @@ def test_host_network(image: str) -> None:
     """Each pod has a node, on which its port is free, and is found under its own name."""
     ps = on_host("ps-0", 20001, f"{serving(20001)} echo $NODE $(hostname); sleep 600")
     meets = connecting(f"{full_name('ps-0')}.{SERVICE}", 20001)
-    worker = on_host("worker-0", 20001, f"{serving(20001)} {meets}; echo $NODE $(hostname)")
-    display = run_to_success(workload(ps, worker, ends_with=frozenset({full_name("worker-0")})), image)
+    worker = on_host("worker-0", 20001, f"{serving(20001)} {meets}; echo $NODE $(hostname); sleep 600")
+    display = Recorded()
+    with rehearsal(workload(ps, worker), Options(image=image, timeout=600), display) as running:
+        wait_until(running, lambda: all(display.of(full_name(name)) for name in ("ps-0", "worker-0")))
     assert [display.of(full_name(name)) for name in ("ps-0", "worker-0")] == [["node-0 node-0"], ["node-1 node-1"]]
 
 

@@ -54,10 +54,12 @@ def test_the_job_whose_wait_is_over_first_names_the_missing_pod_and_frees_its_no
         assert each.problems == ()
         for manifest in each.manifests:
             api.apply(path_of(manifest.body), manifest.body)
-    until(lambda: len(_holding(api)) == len(nodes))
+    try:
+        until(lambda: len(_holding(api)) == len(nodes))
+    finally:
+        for node in nodes:
+            api.merge(f"{NODES}/{node}", {"spec": {"taints": None}})
     holding = _holding(api)
-    for node in nodes:
-        api.merge(f"{NODES}/{node}", {"spec": {"taints": None}})
 
     until(lambda: _has(api, short, "Failed"))
     [missing] = [pod for pod in short.plan.pods() if pod.name not in holding]

@@ -55,7 +55,7 @@ def test_the_api_server_calls_the_kubelet_at_a_port_of_this_machine(api: Api, po
 def test_logs_and_exec_go_through_the_port(api: Api, folder: Path) -> None:
     api.create(PODS, _pod("talks", f"echo hello; {SLEEP}"))
     until(lambda: _status(api, "talks").get("phase") == "Running")
-    assert _log(api, "talks") == ["hello"]
+    until(lambda: _log(api, "talks") == ["hello"])
     output, errors, status = execute(folder, "talks", *SHELL, "echo out; exit 4")
     assert (output, errors, status["reason"]) == ("out\n", "", "NonZeroExitCode")
 

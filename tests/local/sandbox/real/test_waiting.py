@@ -57,7 +57,13 @@ def test_what_the_kubelet_reports(
         """The reasons without the facts of the cluster: only the kubelet knows."""
         return reasons(read_around(read(Target(name, ENVIRONMENT), 10.0)))
 
-    until(lambda: any(reason.code == code for reason in found()))
-    (reason,) = found()
+    seen: list[tuple[Reason, ...]] = []
+
+    def is_reported() -> bool:
+        seen.append(found())
+        return any(reason.code == code for reason in seen[-1])
+
+    until(is_reported)
+    (reason,) = seen[-1]
     assert reason.object.startswith(object_)
     assert reason.fix
