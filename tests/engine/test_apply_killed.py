@@ -115,7 +115,7 @@ def test_an_apply_that_is_interrupted_gives_back_the_lock(project: Project, live
     ends_without_a_lock(project, process, signal.SIGINT)
     process = start(project, "apply", str(save(project, stack)))
     engine_of(process, "up")
-    until(lambda: _locks(project), "the lock of the engine")
+    until(lambda: bool(_locks(project)), "the lock of the engine")
     ends_without_a_lock(project, process, signal.SIGTERM)
     reviewed_and_applied(project, stack)
     live.running_pods(project.namespace, 8)

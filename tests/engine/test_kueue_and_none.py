@@ -128,8 +128,12 @@ def test_kueue_admits_jobs_of_training_operator(own: Project, cluster: Live, que
     urgent = {"apiVersion": API_VERSION, "kind": "WorkloadPriorityClass", "metadata": {"name": queue}}
     cluster.make({**urgent, "value": 1000})
     own.up(stack)
-    workloads = cluster.request("GET", f"{KUEUE}/namespaces/{own.namespace}/workloads").json()["items"]
-    assert [each["spec"]["priority"] for each in workloads] == [1000] * len(on_kueue())
+
+    def priorities() -> list[int]:
+        workloads = cluster.request("GET", f"{KUEUE}/namespaces/{own.namespace}/workloads").json()["items"]
+        return [each["spec"]["priority"] for each in workloads]
+
+    until(lambda: priorities() == [1000] * len(on_kueue()), "Kueue's Workloads with the priority of the class")
 
     def jobs() -> list[dict[str, Any]]:
         return [cluster.get(PLURALS[name], own.plan(name).job, own.namespace) for name in on_kueue()]

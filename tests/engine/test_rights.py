@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.engine.live import Live
+from tests.engine.live import Live, until
 from tests.engine.programs import stack_of
 from tests.engine.project import Project
 from tests.support.repository import ROOT
@@ -71,7 +71,11 @@ def kubeconfig(project: Project, token: str, name: str) -> str:
 
 
 def person(project: Project, live: Live, name: str, roles: list[str]) -> str:
-    return kubeconfig(project, account(live, project.namespace, name, roles), name)
+    """Return the kubeconfig of a new account, once the API server knows its last right."""
+    token, user = account(live, project.namespace, name, roles), f"system:serviceaccount:{project.namespace}:{name}"
+    own = live.path("namespaces", None, project.namespace)
+    until(lambda: live.request("GET", own, user=user).status_code == 200, f"the rights of {name}")
+    return kubeconfig(project, token, name)
 
 
 def write(project: Project, **parts: Any) -> list[str]:

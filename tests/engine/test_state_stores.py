@@ -27,6 +27,7 @@ def test_reviews_are_saved_and_applied_and_stacks_destroyed(project: Project, li
     stack = project.stack("allreduce")
     project.ssh_secret(stack)
     reviewed_and_applied(project, stack)
+    live.running_pods(project.namespace, 3)  # a job that starts after a review has moved
     project.copied("allreduce", lambda data: data.setdefault("env", {}).update(LETTER="B"))
     file = save(project, stack)
     refused(apply(project, file, PULUMI_BACKEND_URL=make_bucket(store, "others")), ("backend", "backend"))

@@ -67,9 +67,13 @@ def test_a_queue_that_is_full_then_stopped(queue: JobSets) -> None:
     full = queue.why(waits, "queue-full")
     assert (full.object, full.needed, full.free) == (f"ClusterQueue/{namespace}", "16", "8")
     assert [(holder.job, holder.amount, holder.queue) for holder in full.holders] == [(hog, "8", namespace)]
-    own = next(reason for reason in waiting.reasons(*queue.look(waits)) if reason.code == "kueue")
-    assert "position in the queue: unknown" in own.text
-    assert GPU in own.text
+
+    def considered() -> str | None:
+        """Return what Kueue itself writes."""
+        texts = [reason.text for reason in waiting.reasons(*queue.look(waits)) if reason.code == "kueue"]
+        return next((text for text in texts if GPU in text), None)
+
+    assert "position in the queue: unknown" in until(considered, "Kueue to consider the job")
     path = f"/apis/{KUEUE}/clusterqueues/{namespace}"
     queue.live.merge(path, {"spec": {"stopPolicy": "Hold"}})
     assert queue.why(waits, "queue-closed").object.partition("/")[0] in ("ClusterQueue", "LocalQueue")
