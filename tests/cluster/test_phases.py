@@ -59,6 +59,7 @@ def holds(*conditions: str) -> dict[str, Any]:
         (holds("Running"), {OK: 4}, "ending"),
         (holds("Running"), {BAD: 1, OK: 3}, "ending"),
         (holds("Running"), {E: 4}, "ending"),
+        (holds("Running"), {R: 1, E: 3}, "ending"),
         ({"metadata": {"deletionTimestamp": DELETED}}, {R: 4}, "ending"),
         (None, {E: 1}, "ending"),
         (None, {}, "gone"),

@@ -282,7 +282,8 @@ def live_together(live: Live, lives: Sequence[Life], namespace: str) -> None:
             stories.append((life, life.story()))
     while stories:
         time.sleep(LOOK)
-        jobs, pods = _jobs(live, stories), _pods(live, namespace)
+        pods = _pods(live, namespace)
+        jobs = _jobs(live, stories)  # later: pods go when their job has ended
         for life, story in [*stories]:
             try:
                 life.looks(jobs.get(_key(job_body(life.manifests)), {}), pods.get(life.plan.job, []))

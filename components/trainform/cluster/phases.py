@@ -91,6 +91,7 @@ def phase_of(
     runs = number[PodState.RUNNING] > 0 and number[PodState.RUNNING] + number[PodState.SUCCEEDED] >= needed
     replaced = number[PodState.FAILED] > 0 and made >= needed
     kueue = admission == KUEUE or QUEUE_LABEL in mapping(mapping(mapping(job).get("metadata")).get("labels"))
+    leaves = number[PodState.FAILED] + number[PodState.ENDING] > 0
     again = word == _RESTARTING or replaced or number[PodState.RESTARTING] > 0 or restarts_of_job(status) > 0
     rules = (
         (not live and end is not None, end),
@@ -99,7 +100,7 @@ def phase_of(
         (number[PodState.LOST] > 0, Phase.UNKNOWN),
         (is_suspended(job), Phase.ENDING if live else Phase.QUEUED if kueue else Phase.SUSPENDED),
         (runs, Phase.RUNNING),
-        (placed > 0, Phase.RESTARTING if again else Phase.ENDING if number[PodState.FAILED] else Phase.STARTING),
+        (placed > 0, Phase.RESTARTING if again else Phase.ENDING if leaves else Phase.STARTING),
         (number[PodState.WAITING] > 0, Phase.QUEUED),
         (word == _RESTARTING, Phase.RESTARTING),
         (not any(number.values()), Phase.QUEUED),
