@@ -36,7 +36,7 @@ def apply_crds(api: Api, files: Iterable[Path]) -> None:
         # Kubernetes (1.34) serves a CRD after a change of it; if it was killed before, this annotation is that change.
         if not _is_established(item):
             api.merge(f"{_CRDS}/{item['metadata']['name']}", {"metadata": {"annotations": {TOUCHED: str(time.time())}}})
-    # It works for seconds on a large CRD, and answers 504 after 34: more at once than it has processors take longer.
+    # The API server needs a processor for seconds for a large CRD, and answers 504 if one takes longer than 34 s.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda path: api.apply(f"{_CRDS}/{crd_name(path)}", path.read_bytes()), files))
 
