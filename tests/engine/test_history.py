@@ -129,7 +129,7 @@ def test_after_an_up_that_was_killed_it_goes_back_to_what_was_deployed_last(
         if tag == "a":
             project.stack("bert")
         project.up(STACK)
-    for tag in "cdefgh":  # an `up` may have ended when its record is seen
+    for tag in "cdefgh":  # the next one if the `up` ended before it was killed
         last = deployed(project, live)
         write(project, tag)
         job = project.plan("bert").job

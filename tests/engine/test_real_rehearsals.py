@@ -47,6 +47,7 @@ REAL["elastic-pair"] = ("volcano", ELASTIC)
 REAL["deepspeed"] = ("volcano", Case(CASES["deepspeed"].experiment, formed(5, 3), 5))
 # On the host network each pod needs another real node.
 REAL["accelerate"] = ("volcano", Case({**CASES["accelerate"].experiment, "roles": PAIR}, formed(2, 2), 2))
+# Five nodes need ten minutes on cgroup v2.
 FEW = {"ps": {"replicas": 1}, "worker": {"replicas": 2}}
 TENSORFLOW = {**CASES["tensorflow"].experiment, "roles": FEW}
 REAL["tensorflow"] = ("volcano", Case(TENSORFLOW, "cluster formed: 1 ps, 2 worker", 0))

@@ -71,7 +71,7 @@ def kubeconfig(project: Project, token: str, name: str) -> str:
 
 
 def person(project: Project, live: Live, name: str, roles: list[str]) -> str:
-    """Return the kubeconfig of a new account, once the API server knows its last right."""
+    """Return the kubeconfig of a new account, once its roles apply. The last role must allow to read the namespace."""
     token, user = account(live, project.namespace, name, roles), f"system:serviceaccount:{project.namespace}:{name}"
     own = live.path("namespaces", None, project.namespace)
     until(lambda: live.request("GET", own, user=user).status_code == 200, f"the rights of {name}")

@@ -16,6 +16,7 @@ from trainform.local.sandbox.webhooks import ADMISSIONS, apply_configuration, we
 PROVISIONER = "sandbox.trainform.dev"
 DEFAULT_CLASS = "sandbox"
 TOUCHED = "sandbox.trainform.dev/seen"
+PARALLEL_REQUESTS = 8
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
@@ -36,8 +37,8 @@ def apply_crds(api: Api, files: Iterable[Path]) -> None:
         # Kubernetes (1.34) serves a CRD after a change of it; if it was killed before, this annotation is that change.
         if not _is_established(item):
             api.merge(f"{_CRDS}/{item['metadata']['name']}", {"metadata": {"annotations": {TOUCHED: str(time.time())}}})
-    # The API server needs a processor for seconds for a large CRD, and answers 504 if one takes longer than 34 s.
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    # The API server works for seconds on a large CRD, and answers 504 if a request takes longer than 34 s.
+    with ThreadPoolExecutor(min(PARALLEL_REQUESTS, os.cpu_count() or PARALLEL_REQUESTS)) as pool:
         list(pool.map(lambda path: api.apply(f"{_CRDS}/{crd_name(path)}", path.read_bytes()), files))
 
 

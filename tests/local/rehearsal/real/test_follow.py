@@ -176,7 +176,7 @@ ENDS: dict[str, tuple[str, list[dict[str, Any]], list[dict[str, Any]], tuple[str
         ("Failed", [pod("Failed", 6, ended(1, 9, began=6), 0), restarted(1, ended(1, 5), RUNS)], [],
          ("Failed", "Stopped"), "ended with the job"),
     "its peer used up the memory of the node":
-        ("Failed", [HANGS, pod("Failed", 1, OVER)], [], ("Stopped", "Failed"), "exit code 1"),
+        ("Failed", [HANGS, pod("Failed", 1, OVER)], [], ("Stopped", "Failed"), "exit code 1 (OOMKilled)"),
 }  # fmt: skip
 
 

@@ -251,9 +251,10 @@ def _failure_of(pod: Mapping[str, Any]) -> _Failure | None:
     if "reason" in status:  # evicted, or out of time: the exit code is that of the signal
         return _Failure(began, end, str(status["reason"]), str(status.get("message", "")))
     why = run.get("reason")
-    # on cgroup v1 all containers of a node are OOMKilled when its memory is used up, however they end
-    exited = why in (None, "Error") or (why == "OOMKilled" and end.cause is not Cause.OOM)
-    reason = f"exit code {end.exit_code}" if exited else str(why)
+    reason = f"exit code {end.exit_code}" if why in (None, "Error") else str(why)
+    if why == "OOMKilled" and end.cause is not Cause.OOM:
+        # the kernel killed a child process, or on cgroup v1 a process of another container
+        reason = f"exit code {end.exit_code} ({why})"
     return _Failure(began, end, f"{end.container}: {reason}" if end.container else reason, error_line(end))
 
 
