@@ -21,7 +21,7 @@ setup: venv ## Create the environment and get the tool chain. `test`, `proof`, `
 demo: venv ## Run a four-node job on a sandbox: preview, up, and its pods. With REAL=1 a small one for real, in Docker.
 	@$(BIN)/trainform demo $(if $(REAL),--real)
 
-stop: venv ## Stop the sandboxes of `make demo` and of rehearsals, and remove their state.
+stop: venv ## Stop the sandboxes of `make demo` and of rehearsals, and remove their data.
 	@$(BIN)/trainform sandbox down
 	@for folder in .trainform/rehearsals .trainform/rehearsals-with-claims; do \
 		test ! -d "$$folder" || $(BIN)/trainform sandbox down --folder "$$folder" || exit; done

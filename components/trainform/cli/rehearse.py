@@ -27,8 +27,8 @@ MOST_PROCESSES = (
 PROBE = "Run a small program instead of the training: ranks, world size, an all-reduce; with MPI who runs where."
 CLUSTER = "Rehearse the pods that the cluster's controller created for the job, not those of the plan."
 CLAIM = (
-    "Mount a folder of this machine instead of a claim, which is an empty volume otherwise. The job can write to it. "
-    "May be repeated."
+    "Mount a folder of this machine instead of the claim NAME, which is an empty volume otherwise. The job can write "
+    "to it. May be repeated."
 )
 EMULATE = (
     "Run the pods as containers of Docker, without a cluster. So do --from-cluster, and machines where real nodes "

@@ -67,13 +67,13 @@ def preparing(second: int) -> dict[str, Any]:
     return made
 
 
-def follow(
+def follower_of(
     pods: Sequence[dict[str, Any]],
     seen: Sequence[dict[str, Any]] = (),
     end: str | None = None,
     later: Sequence[dict[str, Any]] | None = None,
-) -> tuple[Phase | None, tuple[PodRecord, ...]]:
-    """Return the phase of the job and the records of its workers, the first of which completes it. seen: pods before
+) -> tuple[Follower, Report]:
+    """Return the follower of a job with two workers, the first of which completes it, and its report. seen: pods before
     those that are left. end: the condition of the job. later: the pods from the second look on."""
     status = {} if end is None else {"conditions": [{"type": end, "status": "True"}]}
     watched: list[str] = []
@@ -96,6 +96,12 @@ def follow(
     report = Report(workload, planned_name, ConsoleDisplay(screen()))
     follower = Follower(cast(Api, Cluster()), JOB, report, workload)
     follower._watch()
+    return follower, report
+
+
+def follow(*cluster: Any, **more: Any) -> tuple[Phase | None, tuple[PodRecord, ...]]:
+    """Return the phase of the job of `follower_of`, and the records of its workers."""
+    follower, report = follower_of(*cluster, **more)
     return follower.run(0.0), report.records.all()
 
 
@@ -192,6 +198,17 @@ def test_the_end_of_a_job(
     assert phase == (Phase.SUCCEEDED if end == "Complete" else Phase.FAILED)
     assert tuple(record.phase for record in records) == phases
     assert records[1].reason == reason
+
+
+def test_the_cause_comes_before_its_cascade() -> None:
+    follower, report = follower_of(
+        [pod("Failed", 1, ended(1, 8, RESET), 0), pod("Failed", 1, ended(1, 8))], end="Failed"
+    )
+    follower.run(0.0)
+    assert [line.partition(" failed, ")[0] for line in report.failures(follower.first_failed())] == [
+        "worker-1",
+        "worker-0",
+    ]
 
 
 EARLY = pod("Failed", 1, ended(1, 4))

@@ -144,10 +144,13 @@ def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float, wo
         for body in objects.bodies:
             _apply(api, body, end)
         follower = Follower(api, objects.job, report, workload)
-        phase = follower.run(time.monotonic() + timeout)
-    problems = report.failures()
+        deadline = time.monotonic() + timeout
+        phase = follower.run(deadline)
+        late = time.monotonic() > deadline
+    problems = report.failures(follower.first_failed())
     if phase is None:
-        problems += report.late_pods() or ["all pods ended, and the operator did not end the job in time"]
+        problems += [f"the job did not end within {timeout:.0f} s (--timeout)"] * late
+        problems += report.late_pods() or ["all pods have ended, and the operator has not ended the job"]
         problems += follower.warnings()
     elif phase != Phase.SUCCEEDED:
         problems.append(": ".join(filter(None, [f"the operator reports the job as {phase}", follower.reason()])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -54,11 +54,11 @@ class Report:
             self.records.change(pod, last_line=words)
         self._display.line(pod, line)
 
-    def failures(self) -> list[str]:
-        """Return a line for each pod that has failed."""
+    def failures(self, first: Collection[str] = ()) -> list[str]:
+        """Return a line for each pod that has failed. first: pods that come before the others."""
         return [
             f"{self._names[record.pod]} failed, {record.reason}{f': {error}' if error else ''}"
-            for record in self.records.all()
+            for record in sorted(self.records.all(), key=lambda record: record.pod not in first)
             if record.phase == FAILED
             for error in [record.error or record.last_line]
         ]
