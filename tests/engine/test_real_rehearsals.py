@@ -183,6 +183,7 @@ def test_a_job_that_succeeds_without_one_of_its_pods(real: Project) -> None:
     roles = {"worker": {"replicas": 1, "command": ["sleep", "5"]}, "extra": extra}
     output = rehearse(real, "partly", {"launcher": {"command": ["true"]}, "roles": roles}).failed()
     assert "extra-0 failed, exit code 3: no such flag" in output
+    assert "the operator reports the job as succeeded" in output
     assert re.search(r"worker-0 +Succeeded", output)
 
 

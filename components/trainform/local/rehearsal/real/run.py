@@ -152,7 +152,7 @@ def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float, wo
         problems += [f"the job did not end within {timeout:.0f} s (--timeout)"] * late
         problems += report.late_pods() or ["all pods have ended, and the operator has not ended the job"]
         problems += follower.warnings()
-    elif phase != Phase.SUCCEEDED:
+    elif problems or phase != Phase.SUCCEEDED:
         problems.append(": ".join(filter(None, [f"the operator reports the job as {phase}", follower.reason()])))
     return report.outcome(problems)
 
