@@ -119,7 +119,7 @@ class Project:
             **exports,
             "PULUMI_BACKEND_URL": f"file://{state}?{NO_SIDECARS}",
             "PULUMI_CONFIG_PASSPHRASE": "correct horse battery staple",
-            "PULUMI_OPTION_SUPPRESS_PROGRESS": "true",  # a dot of another goroutine may come before a row, in its line
+            "PULUMI_OPTION_SUPPRESS_PROGRESS": "true",  # its dots may stand before a row, in the same line
         }
         self.environ.pop("PULUMI_CONFIG_PASSPHRASE_FILE", None)
         self.secrets = {self.environ["PULUMI_CONFIG_PASSPHRASE"]}
