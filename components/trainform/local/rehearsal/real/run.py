@@ -149,7 +149,8 @@ def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float, wo
         late = time.monotonic() > deadline
     problems = report.failures(follower.first_failed())
     if phase is None:
-        problems += [f"the job did not end within {timeout:.0f} s (--timeout)"] * late
+        if late:
+            problems.append(f"the job did not end within {timeout:.0f} s (--timeout)")
         problems += report.late_pods() or ["all pods have ended, and the operator has not ended the job"]
         problems += follower.warnings()
     elif problems or phase != Phase.SUCCEEDED:
