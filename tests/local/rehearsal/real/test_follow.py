@@ -200,12 +200,11 @@ def test_the_end_of_a_job(
     assert records[1].reason == reason
 
 
-def test_the_cause_comes_before_its_cascade() -> None:
-    follower, report = follower_of(
-        [pod("Failed", 1, ended(1, 8, RESET), 0), pod("Failed", 1, ended(1, 8))], end="Failed"
-    )
+@pytest.mark.parametrize("cause", [pod("Failed", 1, ended(1, 8)), STUCK], ids=["raises", "cannot start"])
+def test_the_cause_comes_before_its_cascade(cause: dict[str, Any]) -> None:
+    follower, report = follower_of([pod("Failed", 1, ended(1, 8, RESET), 0), cause], end="Failed")
     follower.run(0.0)
-    assert [line.partition(" failed, ")[0] for line in report.failures(follower.first_failed())] == [
+    assert [line.partition(" failed, ")[0] for line in report.failures(follower.causes())] == [
         "worker-1",
         "worker-0",
     ]

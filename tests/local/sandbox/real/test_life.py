@@ -102,8 +102,8 @@ def _left(docker: Any, folder: Path, traces: set[str]) -> list[str]:
 
 
 def _wait_for(folder: Path, real_nodes: dict[str, bool]) -> None:
-    """Wait until `status` shows these nodes. A kubelet reports NotReady, then Ready within milliseconds: the controller
-    manager may taint the node for the first report after the second one has arrived, and then removes the taint."""
+    """Wait until `status` reports these nodes as ready. A kubelet reports NotReady, and Ready milliseconds later. The
+    controller manager may handle the first report late: it then taints a ready node, and removes the taint again."""
     until(lambda: status(folder).real_nodes == real_nodes, 10)
 
 
@@ -207,7 +207,7 @@ def test_real_nodes_start_anew_and_end_next_to_another_sandbox(
         assert down(other, progress, purge=True)
         assert "the images of the real nodes stay" in progress.text
         assert _left(docker, other, set()) == []
-        _wait_for(own, BOTH)
+        assert status(own).real_nodes == BOTH
 
         up(settings(own, 0), toolchain)
         assert _left_in_docker(docker, own) == []

@@ -101,10 +101,9 @@ class Follower:
         messages = (each.get("message") for each in reversed(reports) if each.get("status") != "False")
         return str(next(filter(None, messages), ""))
 
-    def first_failed(self) -> set[str]:
-        """Return the pods that failed first in the last attempt: causes before their cascade."""
-        runs = [FailedRun(pod, failure.began, failure.end) for pod, failure in self._failures.items()]
-        return {run.pod for run in first_failures(runs)[0]} if runs else set()
+    def causes(self) -> set[str]:
+        """Return the pods that cannot start, else those that failed first."""
+        return set(self._stuck) or self._first_failed()
 
     def warnings(self) -> list[str]:
         """Return the last warning about each object, if a pod waits and its status does not say for what."""
@@ -132,7 +131,7 @@ class Follower:
         late = {pod for pod in self._failures if phase == Phase.SUCCEEDED and self._is_late(pod)}
         failed = (running & self._crashing) - late
         if phase == Phase.FAILED:
-            failed = running & self.first_failed()
+            failed = running & self._first_failed()
         for pod in failed - stuck:
             self._record_failure(pod, self._failures[pod])
         for pod in stuck:
@@ -149,6 +148,11 @@ class Follower:
         of the completion, only those that the end of another pod can cause count as later."""
         end = self._failures[pod].end
         return end.at > self._completed_at > "" or (end.at == self._completed_at and end.cause in CASCADE)
+
+    def _first_failed(self) -> set[str]:
+        """Return the pods that failed first in the last attempt: causes before their cascade."""
+        runs = [FailedRun(pod, failure.began, failure.end) for pod, failure in self._failures.items()]
+        return {run.pod for run in first_failures(runs)[0]} if runs else set()
 
     @staticmethod
     def _read_rest(readers: Collection[threading.Thread], seconds: float) -> bool:

@@ -147,7 +147,7 @@ def _run(api: Api, objects: RehearsalObjects, report: Report, timeout: float, wo
         deadline = time.monotonic() + timeout
         phase = follower.run(deadline)
         late = time.monotonic() > deadline
-    problems = report.failures(follower.first_failed())
+    problems = report.failures(follower.causes())
     if phase is None:
         if late:
             problems.append(f"the job did not end within {timeout:.0f} s (--timeout)")
