@@ -46,9 +46,10 @@ PROGRAMS = {
 # several processors, without which there is no controller `cpuset`. Debian's own lacks nftables.
 SOURCE, SUITE = "linux-source-7.3", "trixie-backports"
 CPUS, DISK = 2, "40G"  # the disk's file has what was written alone
-# GOGC there. User-mode Linux makes up to one mapping of this machine for each page of a program, and Linux allows
-# 65,530 of them (vm.max_map_count): a program that needs more stalls, or gets SIGSEGV. kube-apiserver has 57,500 with
-# Go's default, and 43,000 with this, also with the CRDs of an add-on.
+# User-mode Linux makes up to one mapping of this machine for each page of a program: kube-apiserver has 57,500 with
+# Go's default, more with the CRDs of add-ons, and 43,000 with this GOGC, which makes it slower. A program that needs
+# more than vm.max_map_count, by default 65,530, stalls or gets SIGSEGV.
+MAP_COUNT, MAPPINGS = Path("/proc/sys/vm/max_map_count"), 262_144
 COLLECT_AT = "20"
 SECONDS = 1800
 DOCKER_SECONDS = 1200
@@ -130,7 +131,8 @@ def program(kernel: Path, command: list[str]) -> str:
     variables = environment()
     settings = {name: value for name, value in variables.items() if name in {"HOME", "PATH"} or "TRAINFORM_" in name}
     settings |= {"KERNEL": str(kernel), "CHECKOUT": str(ROOT), "PYTHON": sys.executable}
-    settings["GOGC"] = COLLECT_AT
+    if int(MAP_COUNT.read_text()) < MAPPINGS:
+        settings["GOGC"] = COLLECT_AT
     settings["DOCKER_DATA"] = str(docker_daemon.daemon_folder())
     lines = [f"export {name}={shlex.quote(value)}" for name, value in settings.items()]
     return "\n".join(["#!/bin/sh", *lines, f"set -- {shlex.join(command)}", (SCRIPTS / "init.sh").read_text()])
