@@ -47,8 +47,8 @@ PROGRAMS = {
 SOURCE, SUITE = "linux-source-7.3", "trixie-backports"
 CPUS, DISK = 2, "40G"  # the disk's file has what was written alone
 # User-mode Linux makes up to one mapping of this machine for each page of a program: kube-apiserver has 57,500 with
-# Go's default, more with the CRDs of add-ons, and 43,000 with this GOGC, which makes it slower. A program that needs
-# more than vm.max_map_count, by default 65,530, stalls or gets SIGSEGV.
+# Go's default, and 43,000 with this GOGC, which makes it slower. A program that needs more than vm.max_map_count, by
+# default 65,530, stalls or gets SIGSEGV.
 MAP_COUNT, MAPPINGS = Path("/proc/sys/vm/max_map_count"), 262_144
 COLLECT_AT = "20"
 SECONDS = 1800
