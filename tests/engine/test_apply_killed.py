@@ -45,15 +45,20 @@ def stack(project: Project) -> str:
 
 def engine_of(process: subprocess.Popen[bytes], verb: str) -> psutil.Process:
     """Return the engine that the command has started."""
+    return started_by(psutil.Process(process.pid), verb)
+
+
+def started_by(parent: psutil.Process, word: str) -> psutil.Process:
+    """Return the process with this argument, once the parent or a child of it has started it."""
 
     def found() -> psutil.Process | None:
-        for child in psutil.Process(process.pid).children():
-            with contextlib.suppress(psutil.Error):  # one of the commands before it, which has just ended
-                if verb in child.cmdline():
+        for child in parent.children(recursive=True):
+            with contextlib.suppress(psutil.Error):  # another one, which has just ended
+                if word in child.cmdline():
                     return child
         return None
 
-    return until(found, f"pulumi {verb}")
+    return until(found, f"a process with the argument {word}")
 
 
 def test_a_review_and_an_apply_that_are_killed_before_anything_changes(
@@ -114,8 +119,8 @@ def test_an_apply_that_is_interrupted_gives_back_the_lock(project: Project, live
     until(lambda: MOMENTS["the service is made"](live, project.namespace), "the service")
     ends_without_a_lock(project, process, signal.SIGINT)
     process = start(project, "apply", str(save(project, stack)))
-    engine_of(process, "up")
-    until(lambda: bool(_locks(project)), "the lock of the engine")
+    program = "--monitor"  # the engine takes the lock, handles signals, and starts the program, in this order
+    started_by(engine_of(process, "up"), program)
     ends_without_a_lock(project, process, signal.SIGTERM)
     reviewed_and_applied(project, stack)
     live.running_pods(project.namespace, 8)
