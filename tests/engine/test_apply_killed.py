@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -119,8 +118,8 @@ def test_an_apply_that_is_interrupted_gives_back_the_lock(project: Project, live
     until(lambda: MOMENTS["the service is made"](live, project.namespace), "the service")
     ends_without_a_lock(project, process, signal.SIGINT)
     process = start(project, "apply", str(save(project, stack)))
-    program = "--monitor"  # the engine takes the lock, handles signals, and starts the program, in this order
-    started_by(engine_of(process, "up"), program)
+    # The engine takes the lock, handles signals, and starts the program with this option, in this order.
+    started_by(engine_of(process, "up"), "--monitor")
     ends_without_a_lock(project, process, signal.SIGTERM)
     reviewed_and_applied(project, stack)
     live.running_pods(project.namespace, 8)
@@ -129,8 +128,4 @@ def test_an_apply_that_is_interrupted_gives_back_the_lock(project: Project, live
 def ends_without_a_lock(project: Project, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     process.send_signal(number)
     assert process.wait(timeout=120) == 128 + number
-    assert _locks(project) == []
-
-
-def _locks(project: Project) -> list[Path]:
-    return [path for path in (project.folder / "state").rglob("locks/**/*.json") if path.is_file()]
+    assert [*(project.folder / "state").rglob("locks/**/*.json")] == []

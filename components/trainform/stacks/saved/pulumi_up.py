@@ -38,7 +38,7 @@ def run_up(stack: str, root: Path, *, prints_data: bool) -> int:
     """Run `pulumi up` and return its exit code. prints_data: its output goes to standard error.
 
     The engine has its own session. A signal is passed on as Ctrl-C, so that it stores its state and releases the lock.
-    Before its update begins, a signal ends it at once: the lock may stay.
+    Just before and just after its update, a signal ends it at once: the lock may stay.
     """
     words = [pulumi(), "up", "--yes", "--skip-preview", "--non-interactive", "-s", stack]
     process: subprocess.Popen[bytes] | None = None

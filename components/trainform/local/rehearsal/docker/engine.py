@@ -190,8 +190,8 @@ class Engine:
             if refusals:
                 if time.monotonic() > end:
                     fix = (
-                        "look at `docker ps --all` and `docker volume ls`, or restart Docker; the next rehearsal of "
-                        "the experiment tries again"
+                        "look at `docker ps --all` and `docker volume ls`, or restart Docker, which stops all "
+                        "containers; the next rehearsal of the experiment tries again"
                     )
                     raise TrainformError(f"cannot remove what the rehearsal made: {refusals[0]}", fix)
                 time.sleep(RETRY_SECONDS)

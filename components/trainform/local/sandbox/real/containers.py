@@ -127,7 +127,10 @@ class Containers:
         end = time.monotonic() + REMOVE_SECONDS
         while refusals := [*self._refusals(claims=claims)]:
             if time.monotonic() > end:
-                fix = "look at `docker ps --all`, or restart Docker; then run `trainform sandbox down` again"
+                fix = (
+                    "look at `docker ps --all`, or restart Docker, which stops all containers; then run "
+                    "`trainform sandbox down` again"
+                )
                 raise SandboxError(f"Docker cannot remove the real nodes: {refusals[0]}", fix)
             time.sleep(RETRY_SECONDS)
 
